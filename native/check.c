@@ -1,0 +1,191 @@
+/*
+ * Plays puzzles at random and checks what the session promises, in C so that it can run under sanitizers:
+ * bounds, the mask against brute force, clone and save in lockstep, undo, text, solve, and that nothing is left behind.
+ *
+ *     check [steps] [seeds] [params...]     (all puzzles of the build at easiest, human and default when none are given)
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static int failures;
+static const char *where_puzzle, *where_params;
+
+#define EXPECT(condition, ...) \
+    do { \
+        if (!(condition)) { \
+            failures++; \
+            printf("FAIL %s %s: ", where_puzzle, where_params); \
+            printf(__VA_ARGS__); \
+            printf("\n"); \
+        } \
+    } while (0)
+
+static uint64_t noise = 88172645463325252u;
+
+static uint64_t draw(uint64_t limit)
+{
+    noise ^= noise << 13, noise ^= noise >> 7, noise ^= noise << 17;
+    return (noise >> 11) % limit;
+}
+
+static void expect_bounds(const pz_session *s)
+{
+    for (int f = 0; f < s->layout.n_fields; f++) {
+        const pz_field *field = &s->layout.fields[f];
+        for (int i = 0; i < field->count; i++) {
+            const char *at = s->record + field->offset + i * field->itemsize;
+            int value = field->itemsize == 1 ? *(const int8_t *)at
+                      : field->itemsize == 2 ? *(const int16_t *)at : *(const int32_t *)at;
+            if (value < field->low || value > field->high) {
+                EXPECT(false, "%s[%d] is %d, outside %d..%d", field->name, i, value, field->low, field->high);
+                return;
+            }
+        }
+    }
+}
+
+static void expect_same(const pz_session *a, const pz_session *b, const char *what)
+{
+    EXPECT(a->layout.record_size == b->layout.record_size &&
+           !memcmp(a->record, b->record, (size_t)a->layout.record_size), "%s: records differ", what);
+    EXPECT(!memcmp(a->mask, b->mask, (size_t)a->n_actions), "%s: masks differ", what);
+    EXPECT(a->outcome->status == b->outcome->status, "%s: status %d and %d", what, a->outcome->status,
+           b->outcome->status);
+    EXPECT(a->outcome->moves == b->outcome->moves && a->outcome->repeats == b->outcome->repeats,
+           "%s: counters differ", what);
+    EXPECT(pz_session_hash(a) == pz_session_hash(b), "%s: hashes differ", what);
+}
+
+static pz_session *clone(pz_session *s)
+{
+    pz_session *copy = NULL;
+    int error = pz_session_clone(s, &copy);
+    EXPECT(!error, "clone: %s", pz_last_error());
+    return copy;
+}
+
+static pz_session *reload(pz_session *s)
+{
+    const uint8_t *bytes;
+    int64_t size;
+    pz_session *copy = NULL;
+    int error = pz_session_save(s, &bytes, &size);
+    EXPECT(!error, "save: %s", pz_last_error());
+    if (!error) error = pz_session_load(bytes, size, &copy);
+    EXPECT(!error, "load: %s", pz_last_error());
+    return copy;
+}
+
+/* The mask says exactly which actions change the observation of a copy. */
+static void expect_exact_mask(pz_session *s)
+{
+    for (int a = 0; a < s->n_actions; a++) {
+        pz_session *copy = clone(s);
+        if (!copy) return;
+        int error = pz_session_step(copy, a);
+        EXPECT(!error, "step %s: %s", s->puzzle->actions[a].name, pz_last_error());
+        bool differs = memcmp(copy->record, s->record, (size_t)s->layout.record_size);
+        EXPECT(differs == (bool)s->mask[a], "mask of %s is %d", s->puzzle->actions[a].name, s->mask[a]);
+        EXPECT(differs == (bool)copy->outcome->changed, "changed of %s is %d", s->puzzle->actions[a].name,
+               copy->outcome->changed);
+        pz_session_free(copy);
+    }
+}
+
+static void play(const pz_puzzle *puzzle, const char *params, int seed, int steps)
+{
+    char digits[32];
+    pz_session *s = NULL;
+    where_puzzle = puzzle->name;
+    where_params = params;
+    snprintf(digits, sizeof digits, "%d", seed);
+    int flags = PZ_FLAG_HISTORY | (seed % 3 ? PZ_FLAG_UNDO : 0);
+    int error = pz_session_new(puzzle, params, digits, NULL, flags, 60, &s);
+    EXPECT(!error, "new: %s", pz_last_error());
+    if (error) return;
+    pz_session *twin = clone(s);
+    const char *text;
+    int changes = 0, solved = 0, lost = 0, episode = 0;
+    for (int step = 0; step < steps && twin && !failures; step++) {
+        expect_bounds(s);
+        if (step % 97 == 0) expect_exact_mask(s);
+        if (step % 193 == 0) {
+            pz_session *loaded = reload(s);
+            if (loaded) expect_same(s, loaded, "save and load");
+            pz_session_free(twin);
+            twin = loaded;
+            if (!twin) break;
+            EXPECT(!pz_session_text(s, &text) && *text, "no text: %s", pz_last_error());
+        }
+        int a = (int)draw((uint64_t)s->n_actions);
+        error = pz_session_step(s, a);
+        EXPECT(!error, "step: %s", pz_last_error());
+        error = pz_session_step(twin, a);
+        EXPECT(!error, "step of the twin: %s", pz_last_error());
+        changes += s->outcome->changed;
+        expect_same(s, twin, "lockstep");
+        if (step % 501 == 500) {
+            error = pz_session_undo(s) || pz_session_undo(twin);
+            EXPECT(!error, "undo: %s", pz_last_error());
+            expect_same(s, twin, "undo");
+        }
+        if (s->outcome->status || step - episode > 3000) {
+            solved += s->outcome->status > 0;
+            lost += s->outcome->status < 0;
+            episode = step;
+            snprintf(digits, sizeof digits, "%d", seed + 1000 * step);
+            error = pz_session_reset(s, NULL, digits, NULL, 60);
+            EXPECT(!error, "reset: %s", pz_last_error());
+            pz_session_free(twin);
+            twin = clone(s);
+        }
+    }
+    EXPECT(changes > 0, "nothing ever changed");
+    pz_session_free(twin);
+    twin = clone(s);
+    if (twin) {
+        error = pz_session_solve(twin);
+        if (error == PZ_NO_SOLUTION)
+            printf("note %s %s: no solution: %s\n", puzzle->name, params, pz_last_error());
+        else
+            EXPECT(!error && twin->outcome->status == 1, "solve leads to status %d, error %d %s",
+                   twin->outcome->status, error, error ? pz_last_error() : "");
+        expect_bounds(twin);
+        pz_session *copy = error ? NULL : clone(twin);
+        if (copy) expect_same(twin, copy, "clone of the solved game");
+        pz_session_free(copy);
+        pz_session_free(twin);
+    }
+    if (seed == 1) {
+        EXPECT(!pz_session_text(s, &text), "no text");
+        printf("%s %s #%d: %d of %d steps changed something, %d solved, %d lost, record of %d bytes\n%s\n", puzzle->name,
+               params, seed, changes, steps, solved, lost, s->layout.record_size, text);
+    }
+    pz_session_free(s);
+    EXPECT(pz_live_pools() == 0, "%zu pools are left", pz_live_pools());
+}
+
+int main(int argc, char **argv)
+{
+    int steps = argc > 1 ? atoi(argv[1]) : 2000, seeds = argc > 2 ? atoi(argv[2]) : 3;
+    for (int p = 0; p < pz_count(); p++) {
+        const pz_puzzle *puzzle = pz_puzzle_at(p);
+        const char *fallback = NULL;
+        where_puzzle = puzzle->name;
+        where_params = "(default)";
+        EXPECT(!pz_params_canonical(puzzle, "", 1, 0, &fallback), "default: %s", pz_last_error());
+        char usual[256];
+        snprintf(usual, sizeof usual, "%s", pz_preset_count(puzzle) && !pz_preset(puzzle, 0, &(const char *){0}, &fallback)
+                 ? fallback : puzzle->human);
+        const char *levels[] = {puzzle->easiest, puzzle->human, usual};
+        for (int seed = 1; seed <= seeds && !failures; seed++) {
+            for (int l = 0; l < 3 && argc <= 3; l++) play(puzzle, levels[l], seed, steps);
+            for (int l = 3; l < argc; l++) play(puzzle, argv[l], seed, steps);
+        }
+    }
+    printf("%d failures\n", failures);
+    return failures != 0;
+}

@@ -1,0 +1,10 @@
+/* The drawing interface that the engine draws through. */
+#ifndef PZ_DRAW_H
+#define PZ_DRAW_H
+
+#include "puzzles.h"
+
+/* Draws nothing: for the drawstate that interpret_move measures with. */
+extern const drawing_api pz_no_drawing;
+
+#endif

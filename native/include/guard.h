@@ -1,0 +1,71 @@
+/*
+ * The guard: engine code runs between pz_enter and pz_leave, and whatever would end the process (assert, fatal, running
+ * out of memory or time) comes back to the entry as an error code.
+ */
+#ifndef PZ_GUARD_H
+#define PZ_GUARD_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory.h"
+
+enum pz_error {
+    PZ_OK = 0,
+    PZ_BAD_PARAMS = 1,
+    PZ_BAD_ID = 2,
+    PZ_TIMEOUT = 3,
+    PZ_ENGINE = 4,
+    PZ_INTERRUPTED = 5,
+    PZ_NO_SOLUTION = 6,
+    PZ_CORRUPT = 7
+};
+
+enum { PZ_MESSAGE = 512 };
+
+typedef struct pz_guard {
+    jmp_buf home;
+    pz_pool *pool;             /* where smalloc takes memory from */
+    struct pz_session *session; /* who is told of a superseded description */
+    double timeout;            /* seconds; 0 means without limit */
+    double started;            /* 0 until the first time the fuel ran out */
+    bool interruptible;        /* ask the host for signals while waiting */
+    pthread_mutex_t *locked;   /* released on the way out */
+    struct pz_guard *outer;
+    int error;
+    char message[PZ_MESSAGE];
+} pz_guard;
+
+/*
+ * Usage: pz_enter(&guard, pool, timeout); if (!setjmp(guard.home)) { engine code; } pz_leave(&guard);
+ * afterwards guard.error and guard.message tell what happened.
+ */
+void pz_enter(pz_guard *guard, pz_pool *pool, double timeout);
+void pz_leave(pz_guard *guard);
+
+/* Leave the guarded code with an error; never returns. */
+_Noreturn void pz_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void pz_assertion_failed(const char *condition, const char *file, int line);
+
+/* The guard of the code that runs now, or NULL. */
+pz_guard *pz_current_guard(void);
+
+/* What the host wants asked now and then during long calls; returns nonzero to interrupt. */
+extern int (*pz_interrupted)(void);
+
+char *pz_getenv(const char *name);
+
+/* Fuel: cheap to burn, and only when it is gone does anyone look at a clock. */
+#define PZ_TLS __thread __attribute__((tls_model("initial-exec")))
+extern PZ_TLS long pz_fuel;
+void pz_out_of_fuel(void);
+static inline void pz_tick(void)
+{
+    if (--pz_fuel < 0) pz_out_of_fuel();
+}
+
+double pz_now(void);
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * What a file in native/puzzles/ says about its puzzle. Such a file includes this header, then the engine's backend, and
+ * ends in one PZ_PUZZLE record; nothing else in the project knows the backend's private structs.
+ *
+ *     #include "puzzle.h"
+ *     #define thegame pz_game_fifteen
+ *     #include <fifteen.c>
+ *     ... fields, observe ...
+ *     PZ_PUZZLE(fifteen, .title = "Fifteen", ...)
+ */
+#ifndef PZ_PUZZLE_H
+#define PZ_PUZZLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "guard.h"
+#include "puzzles.h"
+
+/* ---- The observation: a list of fields, fixed by the parameters, and the functions that fill them. ---- */
+
+enum { PZ_MAX_FIELDS = 32, PZ_MAX_DIMS = 4, PZ_NAME = 32 };
+
+typedef struct pz_field {
+    char name[PZ_NAME];
+    char about[160];
+    int32_t low, high;         /* the tightest bounds that play never leaves */
+    int32_t itemsize;          /* 1, 2 or 4 bytes, signed: the smallest that holds the bounds */
+    int32_t ndim, shape[PZ_MAX_DIMS];
+    int32_t count;             /* number of items */
+    int32_t offset;            /* of the first item in the record, in bytes */
+    int32_t is_ui;             /* cursor, modifiers, selection: what the next key acts on, not the board */
+} pz_field;
+
+typedef struct pz_layout {
+    int32_t n_fields;
+    int32_t record_size;       /* bytes of one observation: a multiple of 8 */
+    int32_t ui_offset;         /* where the ui fields start */
+    pz_field fields[PZ_MAX_FIELDS];
+} pz_layout;
+
+/*
+ * Declare one field. Boards are (height, width), row by row. All board fields come before the ui fields, and observe()
+ * and observe_ui() fill them in the order of their declaration.
+ */
+void pz_add_field(pz_layout *layout, bool is_ui, const char *name, int low, int high, const char *about, int ndim,
+                  int d0, int d1, int d2, int d3);
+
+#define PZ_SCALAR(layout, name, low, high, about) pz_add_field(layout, false, name, low, high, about, 0, 0, 0, 0, 0)
+#define PZ_VECTOR(layout, name, n, low, high, about) pz_add_field(layout, false, name, low, high, about, 1, n, 0, 0, 0)
+#define PZ_GRID(layout, name, h, w, low, high, about) pz_add_field(layout, false, name, low, high, about, 2, h, w, 0, 0)
+#define PZ_CUBE(layout, name, a, b, c, low, high, about) \
+    pz_add_field(layout, false, name, low, high, about, 3, a, b, c, 0)
+
+#define PZ_UI_SCALAR(layout, name, low, high, about) pz_add_field(layout, true, name, low, high, about, 0, 0, 0, 0, 0)
+#define PZ_UI_VECTOR(layout, name, n, low, high, about) \
+    pz_add_field(layout, true, name, low, high, about, 1, n, 0, 0, 0)
+#define PZ_UI_GRID(layout, name, h, w, low, high, about) \
+    pz_add_field(layout, true, name, low, high, about, 2, h, w, 0, 0)
+
+/* Where an observation is written: the fields of a layout, one after the other. */
+typedef struct pz_record {
+    char *bytes;
+    const pz_field *next, *end;
+} pz_record;
+
+static inline const pz_field *pz_next_field(pz_record *out, int count)
+{
+    const pz_field *field = out->next;
+    if (field == out->end || field->count != count) pz_fail(PZ_ENGINE, "a field of %d items is not declared so", count);
+    out->next = field + 1;
+    return field;
+}
+
+/* Fill the next field, of n items: the item with index i is expr. */
+#define PZ_PUT(out, n, expr) \
+    do { \
+        const int pz_n = (n); \
+        const pz_field *pz_f = pz_next_field(out, pz_n); \
+        char *pz_to = (out)->bytes + pz_f->offset; \
+        int i; \
+        switch (pz_f->itemsize) { \
+          case 1: for (i = 0; i < pz_n; i++) ((int8_t *)pz_to)[i] = (int8_t)(expr); break; \
+          case 2: for (i = 0; i < pz_n; i++) ((int16_t *)pz_to)[i] = (int16_t)(expr); break; \
+          default: for (i = 0; i < pz_n; i++) ((int32_t *)pz_to)[i] = (int32_t)(expr); break; \
+        } \
+    } while (0)
+/* Fill the next field, a scalar. */
+#define PZ_PUT1(out, value) pz_put1(out, (int32_t)(value))
+static inline void pz_put1(pz_record *out, int32_t value)
+{
+    const pz_field *field = pz_next_field(out, 1);
+    char *to = out->bytes + field->offset;
+    switch (field->itemsize) {
+      case 1: *(int8_t *)to = (int8_t)value; break;
+      case 2: *(int16_t *)to = (int16_t)value; break;
+      default: *(int32_t *)to = value; break;
+    }
+}
+
+/* ---- The whole mutable state, for clone and save: every byte that a move may change, and nothing derived from the
+ * game's description. Visiting means copying out, copying in or hashing; the puzzle only lists its blocks. ---- */
+
+typedef struct pz_visitor {
+    void (*visit)(struct pz_visitor *self, void *data, size_t size);
+} pz_visitor;
+
+#define PZ_VISIT(v, pointer, n) (v)->visit(v, (void *)(pointer), (size_t)(n) * sizeof *(pointer))
+#define PZ_VISIT1(v, lvalue) (v)->visit(v, (void *)&(lvalue), sizeof(lvalue))
+
+/* ---- The record. ---- */
+
+enum { PZ_OWN = 4 }; /* ints of ui state that a puzzle file of ours may add to the engine's own */
+
+typedef struct pz_action {
+    const char *name;
+    int key; /* what interpret_move is given */
+} pz_action;
+
+enum { PZ_UNDO = -1 }; /* the key of UNDO, which no backend sees */
+
+typedef struct pz_puzzle {
+    const char *name;          /* the backend's file name: "fifteen" */
+    const char *title;         /* for people: "Fifteen" */
+    const char *rules;         /* in our own words, one paragraph, with the meaning of each action */
+    const game *engine;
+    size_t ui_size;
+
+    const pz_action *actions;  /* the paper's, in its order; ends with a NULL name */
+    const char *easiest, *human; /* the paper's two levels */
+
+    /* A Python regular expression for the parameter strings that the engine understands wholly. */
+    const char *params_pattern;
+    const char *params_help;   /* "WxH: width and height; dX: difficulty ..." one item per line */
+    const char *params_alias;  /* "de=dn": what the paper writes and what the engine calls it; NULL for none */
+    /* NULL when these parameters are fine, else why the engine must not see them (beyond its own validation). */
+    const char *(*check_params)(const game_params *params);
+    /* The number of cells, refused above a limit before any memory is taken. */
+    double (*cells)(const game_params *params);
+
+    /* The paper's upper bound on the steps of an optimal play, from its table of parameters. */
+    double (*optimal_steps)(const game_params *params);
+
+    bool hidden;               /* the description gives the answer away: show params#seed */
+
+    void (*fields)(const game_params *params, pz_layout *layout);
+    void (*observe)(const game_state *state, pz_record *out);
+    void (*observe_ui)(const game_state *state, const game_ui *ui, const int *own, pz_record *out); /* NULL: no ui */
+
+    void (*visit)(game_state *state, pz_visitor *v);
+    void (*visit_ui)(game_ui *ui, const game_state *state, pz_visitor *v); /* NULL: the struct's bytes are all of it */
+    void (*copy_ui)(game_ui *to, const game_ui *from, const game_state *state); /* NULL: a plain struct copy */
+
+    /* NULL, or what makes a fresh ui start as we want it (own is all zero before). */
+    void (*start_ui)(const game_state *state, game_ui *ui, int *own);
+    /* NULL, or what replaces interpret_move for the action with this index; same return values. */
+    char *(*press)(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action);
+    /* NULL, or the shortcut for an action that must not be tried: 1 legal, 0 illegal, -1 try it. */
+    int (*legal)(const game_state *state, const game_ui *ui, const int *own, const pz_action *action);
+    /* NULL, or true where the engine waits for an undo: dead, or no move left. */
+    bool (*stuck)(const game_state *state);
+    /* NULL, or what replaces solve + execute_move: the solved state, or NULL and a reason. */
+    game_state *(*solved)(const game_state *initial, const game_state *state, const char *aux, const char **error);
+    /* NULL, or our own text board (smalloc'ed); needed where the engine has none. */
+    char *(*text)(const game_params *params, const game_state *state, const game_ui *ui, const int *own);
+    /* NULL, or what draws our own ui state (own) over the engine's picture, with the engine's colours. */
+    void (*draw_own)(drawing *dr, const game_drawstate *ds, const game_state *state, const int *own);
+} pz_puzzle;
+
+#define PZ_PUZZLE(id, ...) \
+    const pz_puzzle pz_puzzle_##id = { .name = #id, .engine = &pz_game_##id, __VA_ARGS__ }
+
+/* The action lists that most puzzles share. */
+#define PZ_ARROWS { "UP", CURSOR_UP }, { "DOWN", CURSOR_DOWN }, { "LEFT", CURSOR_LEFT }, { "RIGHT", CURSOR_RIGHT }
+#define PZ_SELECT { "SELECT", CURSOR_SELECT }
+#define PZ_SELECT2 { "SELECT2", CURSOR_SELECT2 }
+#define PZ_DIGITS_1_9 \
+    { "1", '1' }, { "2", '2' }, { "3", '3' }, { "4", '4' }, { "5", '5' }, { "6", '6' }, { "7", '7' }, { "8", '8' }, \
+    { "9", '9' }
+#define PZ_UNDO_ACTION { "UNDO", PZ_UNDO }
+#define PZ_END { NULL, 0 }
+
+/* A growing string for text boards; the result is smalloc'ed as the engine's own would be. */
+typedef struct pz_text {
+    char *chars;
+    size_t length, room;
+} pz_text;
+void pz_print(pz_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,55 @@
+#include "puzzle.h"
+#define thegame pz_game_fifteen
+#include <fifteen.c>
+
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_END};
+
+static double pz_optimal_steps(const game_params *params)
+{
+    return pow((double)params->w * params->h, 4);
+}
+
+static double pz_cells(const game_params *params)
+{
+    return (double)params->w * params->h;
+}
+
+/* The count of moves is the session's, and would make every state a new one: it is no field. */
+static void pz_fields(const game_params *params, pz_layout *layout)
+{
+    const int w = params->w, h = params->h;
+    PZ_GRID(layout, "tiles", h, w, 0, w * h - 1, "number on each tile, 0 for the gap");
+    PZ_VECTOR(layout, "gap", 2, 0, max(w, h) - 1, "row and column of the gap");
+}
+
+static void pz_observe(const game_state *state, pz_record *out)
+{
+    const int w = state->w;
+    PZ_PUT(out, state->n, state->tiles[i]);
+    PZ_PUT(out, 2, i ? state->gap_pos % w : state->gap_pos / w);
+}
+
+static void pz_visit(game_state *state, pz_visitor *v)
+{
+    PZ_VISIT(v, state->tiles, state->n);
+    PZ_VISIT1(v, state->gap_pos);
+    PZ_VISIT1(v, state->completed);
+    PZ_VISIT1(v, state->used_solve);
+    PZ_VISIT1(v, state->movecount);
+}
+
+PZ_PUZZLE(fifteen,
+    .title = "Fifteen",
+    .rules = "Numbered tiles fill a frame but for one gap. Slide tiles into the gap until they stand in order, row by "
+             "row, with the gap last. An arrow moves the tile beside the gap in that direction.",
+    .ui_size = sizeof(game_ui),
+    .actions = pz_actions,
+    .easiest = "2x2",
+    .human = "4x4",
+    .params_pattern = "\\d{1,4}(x\\d{1,4})?",
+    .params_help = "WxH: width and height",
+    .cells = pz_cells,
+    .optimal_steps = pz_optimal_steps,
+    .fields = pz_fields,
+    .observe = pz_observe,
+    .visit = pz_visit);
