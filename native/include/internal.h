@@ -37,6 +37,7 @@ struct pz_session {
     char *record, *own_record, *trial_record;
     uint8_t *mask, own_mask[PZ_MAX_ACTIONS];
     pz_outcome *outcome, own_outcome;
+    int max_steps, max_repeats;
 
     pz_repeat *repeats;
     int32_t repeats_room, repeats_used;
@@ -44,6 +45,39 @@ struct pz_session {
     void *output;         /* the last text or save handed out */
 };
 
-void pz_step_guarded(pz_session *session, int action, bool with_mask);
+/* One step under the caller's guard. A lean step leaves out what a random policy never reads: mask and repeats. */
+void pz_step_guarded(pz_session *session, int action, bool lean);
+
+/* Replace the game of a session by that of a fresh one, which is consumed; buffers and limits stay. */
+void pz_session_take_over(pz_session *session, pz_session *fresh);
+
+/* Errors: note one for pz_last_error() and return it; leave a guard and carry its verdict likewise; the same for a call on
+ * a living game, which a fault ends for good; and whether that happened. */
+int pz_refuse(int error, const char *reason);
+int pz_carry(pz_guard *guard);
+int pz_leave_alive(pz_session *session, pz_guard *guard);
+int pz_is_dead(const pz_session *session);
+
+/* Seconds that one call on a living game may take: far more than any real one does. */
+extern const double pz_step_timeout;
+
+/* Building: a session without a game; the game of it, under a guard; the parameters alone. */
+pz_session *pz_blank(const pz_puzzle *puzzle, int flags);
+void pz_build(pz_session *session);
+void pz_name_instance(pz_session *session);
+game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
+void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layout *layout);
+
+/* What is derived from the state, each on its own. */
+void pz_observe_board(const pz_session *session, const game_state *state, char *record);
+void pz_observe_ui(const pz_session *session, const game_state *state, const game_ui *ui, const int *own, char *record);
+void pz_judge(pz_session *session);
+int pz_end_of(const pz_session *session);
+void pz_write_mask(pz_session *session);
+int32_t pz_item(const pz_field *field, const char *record, int i);
+
+/* The table of state repeats: entries are 40 bits of hash over 24 bits of count. */
+enum { PZ_REPEATS_FIRST = 64, PZ_REPEATS_LAST = 1 << 15 };
+pz_repeat *pz_repeats_find(pz_repeat *table, int32_t room, uint64_t key);
 
 #endif

@@ -1,0 +1,543 @@
+/*
+ * Batches and rollouts: many sessions on several threads.
+ *
+ * A team of threads waits for jobs; the calling thread works along as member 0. A job is a function over the numbers
+ * 0..n-1, handed out in small runs so that slow puzzles and fast ones even out. Nothing depends on which thread does
+ * what, so results are the same for any number of threads.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity: the cores that we may use, not those that exist */
+#endif
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guard.h"
+#include "internal.h"
+#include "session.h"
+
+/* ---- The team ---- */
+
+static inline void relax(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ __volatile__("yield");
+#endif
+}
+
+typedef struct team team;
+typedef void (*task)(void *context, int64_t from, int64_t to);
+
+struct team {
+    int members;
+    pthread_t *threads;
+    pid_t owner; /* threads do not survive a fork */
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    atomic_int generation; /* counts jobs; a change is the signal to start */
+    atomic_int working;
+    atomic_bool quit;
+    task run;
+    void *context;
+    int64_t n, grain;
+    atomic_int_fast64_t next;
+};
+
+static void work(team *t)
+{
+    for (;;) {
+        int64_t from = atomic_fetch_add(&t->next, t->grain);
+        if (from >= t->n) return;
+        int64_t to = from + t->grain;
+        t->run(t->context, from, to < t->n ? to : t->n);
+    }
+}
+
+static void *member(void *argument)
+{
+    team *t = argument;
+    int seen = 0;
+    for (;;) {
+        /* Jobs follow each other closely while someone trains: look a moment before going to sleep. */
+        for (int spin = 0; spin < 4000 && atomic_load(&t->generation) == seen && !atomic_load(&t->quit); spin++)
+            relax();
+        pthread_mutex_lock(&t->lock);
+        while (atomic_load(&t->generation) == seen && !atomic_load(&t->quit)) pthread_cond_wait(&t->wake, &t->lock);
+        seen = atomic_load(&t->generation);
+        pthread_mutex_unlock(&t->lock);
+        if (atomic_load(&t->quit)) return NULL;
+        work(t);
+        if (atomic_fetch_sub(&t->working, 1) == 1) {
+            pthread_mutex_lock(&t->lock);
+            pthread_cond_signal(&t->done);
+            pthread_mutex_unlock(&t->lock);
+        }
+    }
+}
+
+static int processors(void)
+{
+#ifdef __linux__
+    cpu_set_t allowed;
+    if (!sched_getaffinity(0, sizeof allowed, &allowed)) return CPU_COUNT(&allowed);
+#endif
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+static void team_start(team *t)
+{
+    t->owner = getpid();
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->wake, NULL);
+    pthread_cond_init(&t->done, NULL);
+    atomic_store(&t->generation, 0);
+    atomic_store(&t->working, 0);
+    atomic_store(&t->quit, false);
+    int started = 1;
+    for (; started < t->members; started++)
+        if (pthread_create(&t->threads[started], NULL, member, t)) break;
+    t->members = started; /* with fewer threads the work still gets done */
+}
+
+static team *team_new(int threads)
+{
+    team *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    t->members = threads > 0 ? threads : processors();
+    t->threads = calloc((size_t)t->members, sizeof *t->threads);
+    if (!t->threads) {
+        free(t);
+        return NULL;
+    }
+    team_start(t);
+    return t;
+}
+
+static void team_free(team *t)
+{
+    if (!t) return;
+    if (t->owner == getpid()) {
+        pthread_mutex_lock(&t->lock);
+        atomic_store(&t->quit, true);
+        pthread_cond_broadcast(&t->wake);
+        pthread_mutex_unlock(&t->lock);
+        for (int i = 1; i < t->members; i++) pthread_join(t->threads[i], NULL);
+    }
+    free(t->threads);
+    free(t);
+}
+
+static void team_run(team *t, task run, void *context, int64_t n, int64_t grain)
+{
+    if (t->owner != getpid()) team_start(t);
+    t->run = run;
+    t->context = context;
+    t->n = n;
+    t->grain = grain;
+    atomic_store(&t->next, 0);
+    if (t->members == 1 || n <= grain) {
+        work(t);
+        return;
+    }
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->working, t->members - 1);
+    atomic_fetch_add(&t->generation, 1);
+    pthread_cond_broadcast(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    work(t);
+    for (int spin = 0; spin < 4000 && atomic_load(&t->working); spin++) relax();
+    pthread_mutex_lock(&t->lock);
+    while (atomic_load(&t->working)) pthread_cond_wait(&t->done, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- The batch ---- */
+
+typedef struct slot {
+    pz_session *session;
+    uint64_t seed, episode;
+    int32_t ended;
+} slot;
+
+struct pz_batch {
+    const pz_puzzle *puzzle;
+    char *params;
+    int n, flags, max_steps, max_repeats;
+    double timeout;
+    team *team;
+    slot *slots;
+    pz_layout layout;
+    int n_actions;
+    pz_batch_buffers buffers;
+
+    /* The job of the moment. */
+    const int64_t *actions;
+    const uint8_t *which;
+    int autoreset;
+
+    pthread_mutex_t lock;
+    int error, failed_slot;
+    char message[PZ_MESSAGE];
+};
+
+static void note_error(pz_batch *b, int at, int error)
+{
+    pthread_mutex_lock(&b->lock);
+    /* The lowest slot speaks, so that the report does not depend on the threads. */
+    if (!b->error || at < b->failed_slot) {
+        b->error = error;
+        b->failed_slot = at;
+        snprintf(b->message, sizeof b->message, "%s", pz_last_error());
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void bind_slot(pz_batch *b, int at)
+{
+    pz_session *s = b->slots[at].session;
+    if (!s || !b->buffers.records) return;
+    pz_session_bind(s, b->buffers.records + (size_t)at * (size_t)b->layout.record_size,
+                    b->buffers.masks + (size_t)at * (size_t)b->n_actions, NULL);
+    b->buffers.outcomes[at] = *s->outcome;
+}
+
+/* Start the episode that the slot's stream is at. */
+static bool start_episode(pz_batch *b, int at)
+{
+    slot *place = &b->slots[at];
+    char seed[32];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)pz_episode_seed(place->seed, place->episode));
+    pz_session *fresh;
+    int error = pz_session_new(b->puzzle, b->params, seed, NULL, b->flags, b->timeout, &fresh);
+    if (error) {
+        note_error(b, at, error);
+        place->ended = PZ_TRUNCATED; /* so that the next step tries the next puzzle */
+        return false;
+    }
+    if (place->session) {
+        pz_session_take_over(place->session, fresh);
+    } else {
+        place->session = fresh;
+        pz_session_limit(fresh, b->max_steps, b->max_repeats);
+        bind_slot(b, at);
+    }
+    place->ended = place->session->outcome->ended;
+    return true;
+}
+
+static void reset_slots(void *context, int64_t from, int64_t to)
+{
+    pz_batch *b = context;
+    for (int at = (int)from; at < to; at++) {
+        if (b->which && !b->which[at]) continue;
+        if (start_episode(b, at)) b->buffers.outcomes[at] = *b->slots[at].session->outcome;
+    }
+}
+
+static void step_slots(void *context, int64_t from, int64_t to)
+{
+    pz_batch *b = context;
+    for (int at = (int)from; at < to; at++) {
+        slot *place = &b->slots[at];
+        pz_outcome *outcome = &b->buffers.outcomes[at];
+        if (place->ended && b->autoreset != PZ_AUTORESET_OFF) {
+            /* The action is ignored: this step shows the first observation of the next episode. */
+            place->episode++;
+            if (start_episode(b, at)) *outcome = *place->session->outcome;
+            continue;
+        }
+        if (place->ended) continue;
+        int error = pz_session_step(place->session, (int)b->actions[at]);
+        if (error) {
+            note_error(b, at, error);
+            place->ended = PZ_TRUNCATED;
+            continue;
+        }
+        *outcome = *place->session->outcome;
+        place->ended = outcome->ended;
+        if (place->ended && b->autoreset == PZ_AUTORESET_SAME_STEP) {
+            if (b->buffers.final_records) {
+                memcpy(b->buffers.final_records + (size_t)at * (size_t)b->layout.record_size, place->session->record,
+                       (size_t)b->layout.record_size);
+                memcpy(b->buffers.final_masks + (size_t)at * (size_t)b->n_actions, place->session->mask,
+                       (size_t)b->n_actions);
+            }
+            place->episode++;
+            start_episode(b, at);
+        }
+    }
+}
+
+static int run(pz_batch *b, task job, int64_t grain)
+{
+    b->error = PZ_OK;
+    b->failed_slot = -1;
+    team_run(b->team, job, b, b->n, grain);
+    return b->error ? pz_refuse(b->error, b->message) : PZ_OK;
+}
+
+int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads, int flags, double timeout,
+                 int max_steps, int max_repeats, pz_batch **result)
+{
+    *result = NULL;
+    const char *canonical;
+    int error = pz_params_canonical(puzzle, params ? params : "", 1, 1, &canonical);
+    if (error) return error;
+    pz_batch *b = calloc(1, sizeof *b);
+    if (!b) return pz_refuse(PZ_ENGINE, "out of memory");
+    b->puzzle = puzzle;
+    b->n = n;
+    b->flags = flags;
+    b->timeout = timeout;
+    b->max_steps = max_steps;
+    b->max_repeats = max_repeats;
+    pthread_mutex_init(&b->lock, NULL);
+    b->params = malloc(strlen(canonical) + 1);
+    b->slots = calloc((size_t)n, sizeof *b->slots);
+    b->team = team_new(threads);
+    if (!b->params || !b->slots || !b->team) {
+        pz_batch_free(b);
+        return pz_refuse(PZ_ENGINE, "out of memory");
+    }
+    strcpy(b->params, canonical);
+    error = pz_layout_of(puzzle, b->params, &b->layout);
+    if (error) {
+        pz_batch_free(b);
+        return error;
+    }
+    for (const pz_action *action = puzzle->actions; action->name; action++)
+        if (action->key != PZ_UNDO || (flags & PZ_FLAG_UNDO)) b->n_actions++;
+    *result = b;
+    return PZ_OK;
+}
+
+void pz_batch_free(pz_batch *b)
+{
+    if (!b) return;
+    team_free(b->team);
+    for (int at = 0; b->slots && at < b->n; at++) pz_session_free(b->slots[at].session);
+    free(b->slots);
+    free(b->params);
+    pthread_mutex_destroy(&b->lock);
+    free(b);
+}
+
+int pz_batch_threads(const pz_batch *b)
+{
+    return b->team->members;
+}
+
+const pz_layout *pz_batch_layout(const pz_batch *b)
+{
+    return &b->layout;
+}
+
+pz_session *pz_batch_session(pz_batch *b, int at)
+{
+    return b->slots[at].session;
+}
+
+void pz_batch_bind(pz_batch *b, const pz_batch_buffers *buffers)
+{
+    b->buffers = *buffers;
+    for (int at = 0; at < b->n; at++) bind_slot(b, at);
+}
+
+int pz_batch_reset(pz_batch *b, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which)
+{
+    for (int at = 0; at < b->n; at++) {
+        if (which && !which[at]) continue;
+        b->slots[at].seed = seeds[at];
+        b->slots[at].episode = episodes[at];
+    }
+    b->which = which;
+    return run(b, reset_slots, 1);
+}
+
+int pz_batch_step(pz_batch *b, const int64_t *actions, int autoreset)
+{
+    b->actions = actions;
+    b->autoreset = autoreset;
+    return run(b, step_slots, 8);
+}
+
+int pz_batch_failed_slot(const pz_batch *b)
+{
+    return b->failed_slot;
+}
+
+void pz_batch_streams(const pz_batch *b, uint64_t *seeds, uint64_t *episodes)
+{
+    for (int at = 0; at < b->n; at++) {
+        seeds[at] = b->slots[at].seed;
+        episodes[at] = b->slots[at].episode;
+    }
+}
+
+/* ---- Rollouts ---- */
+
+typedef struct rollout {
+    const pz_puzzle *puzzle;
+    const char *params;
+    int flags, policy, max_steps;
+    double timeout;
+    const uint64_t *seeds;
+    int32_t *status, *steps;
+    volatile int64_t *progress;
+    pthread_t caller;
+    atomic_int error;
+    atomic_int_fast64_t done;
+    double asked; /* when the caller last looked for signals */
+    pthread_mutex_t lock;
+    char message[PZ_MESSAGE];
+} rollout;
+
+/* Sebastiano Vigna's SplitMix64: one multiplication chain per number, any seed is good. */
+static uint64_t draw(uint64_t *noise)
+{
+    uint64_t z = *noise += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static int draw_below(uint64_t *noise, int limit)
+{
+    return (int)(((draw(noise) >> 32) * (uint64_t)limit) >> 32);
+}
+
+/* -1 where nothing is legal. */
+static int draw_legal(uint64_t *noise, const uint8_t *mask, int n)
+{
+    int legal = 0;
+    for (int a = 0; a < n; a++) legal += mask[a];
+    if (!legal) return -1;
+    int pick = draw_below(noise, legal);
+    for (int a = 0; a < n; a++)
+        if (mask[a] && pick-- == 0) return a;
+    return -1;
+}
+
+static void stop_rollout(rollout *r, int error)
+{
+    pthread_mutex_lock(&r->lock);
+    if (!r->error) {
+        snprintf(r->message, sizeof r->message, "%s", pz_last_error());
+        atomic_store(&r->error, error);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void look_for_signals(rollout *r)
+{
+    if (!pz_interrupted || !pthread_equal(pthread_self(), r->caller)) return;
+    double now = pz_now();
+    if (now - r->asked < 0.05) return;
+    r->asked = now;
+    if (pz_interrupted()) stop_rollout(r, pz_refuse(PZ_INTERRUPTED, "interrupted"));
+}
+
+static int play_episode(rollout *r, pz_session *s, uint64_t seed)
+{
+    const bool lean = r->policy == PZ_POLICY_RANDOM;
+    volatile uint64_t kept = seed ^ 0xA0761D6478BD642Fu;
+    pz_guard guard;
+    pz_enter(&guard, s->pool, 0); /* an episode may take long: no deadline but the signals */
+    guard.session = s;
+    if (!setjmp(guard.home)) {
+        uint64_t noise = kept;
+        for (int step = 0; !s->outcome->status && step < r->max_steps; step++) {
+            int a = lean ? draw_below(&noise, s->n_actions) : draw_legal(&noise, s->mask, s->n_actions);
+            if (a < 0) break;
+            pz_step_guarded(s, a, lean);
+            if (step % 8192 == 8191) {
+                look_for_signals(r);
+                if (atomic_load(&r->error)) break;
+            }
+        }
+    }
+    pz_leave(&guard);
+    return guard.error ? pz_refuse(guard.error, guard.message) : PZ_OK;
+}
+
+static void play_episodes(void *context, int64_t from, int64_t to)
+{
+    rollout *r = context;
+    for (int64_t at = from; at < to && !atomic_load(&r->error); at++) {
+        char seed[32];
+        snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->seeds[at]);
+        pz_session *s;
+        int error = pz_session_new(r->puzzle, r->params, seed, NULL, r->flags, r->timeout, &s);
+        if (!error) {
+            error = play_episode(r, s, r->seeds[at]);
+            r->status[at] = s->outcome->status;
+            r->steps[at] = s->outcome->steps;
+            pz_session_free(s);
+        }
+        if (error) {
+            stop_rollout(r, error);
+            return;
+        }
+        look_for_signals(r);
+        int64_t done = atomic_fetch_add(&r->done, 1) + 1;
+        if (r->progress) *r->progress = done;
+    }
+}
+
+int pz_rollout(const pz_puzzle *puzzle, const char *params, int flags, double timeout, int policy, int threads,
+               int64_t episodes, const uint64_t *seeds, int max_steps, int32_t *status, int32_t *steps,
+               volatile int64_t *progress)
+{
+    rollout r = {.puzzle = puzzle, .params = params, .flags = flags, .policy = policy, .max_steps = max_steps,
+                 .timeout = timeout, .seeds = seeds, .status = status, .steps = steps, .progress = progress,
+                 .caller = pthread_self()};
+    team *t = team_new(threads);
+    if (!t) return pz_refuse(PZ_ENGINE, "out of memory");
+    pthread_mutex_init(&r.lock, NULL);
+    team_run(t, play_episodes, &r, episodes, 1);
+    team_free(t);
+    pthread_mutex_destroy(&r.lock);
+    return r.error ? pz_refuse(r.error, r.message) : PZ_OK;
+}
+
+/* ---- The plain loop ---- */
+
+int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
+            int64_t *changed)
+{
+    uint64_t noise = seed, episode = 0;
+    const double end = pz_now() + seconds;
+    *steps = *changed = 0;
+    char digits[32];
+    pz_session *s = NULL;
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)pz_episode_seed(seed, episode++));
+    int error = pz_session_new(puzzle, params, digits, NULL, PZ_FLAG_UNDO, 60, &s);
+    while (!error && pz_now() < end) {
+        /* The loop without mask runs as a random policy does, the other one as a session does. */
+        pz_guard guard;
+        pz_enter(&guard, s->pool, 0);
+        guard.session = s;
+        if (!setjmp(guard.home)) {
+            for (int i = 0; i < 256 && !s->outcome->status; i++) {
+                pz_step_guarded(s, draw_below(&noise, s->n_actions), what == PZ_LOOP_STEP);
+                ++*steps;
+                *changed += s->outcome->changed;
+            }
+        }
+        pz_leave(&guard);
+        error = guard.error ? pz_refuse(guard.error, guard.message) : PZ_OK;
+        if (!error && (s->outcome->status || s->outcome->steps >= 10000)) {
+            snprintf(digits, sizeof digits, "%llu", (unsigned long long)pz_episode_seed(seed, episode++));
+            error = pz_session_reset(s, NULL, digits, NULL, 60);
+        }
+    }
+    pz_session_free(s);
+    return error;
+}

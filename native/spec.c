@@ -1,0 +1,128 @@
+/* What a puzzle tells without a session: parameters, presets, the layout of its observations. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Run a question about a puzzle in a pool of its own; the answer is copied out before the pool goes. */
+static int ask(void (*question)(void *context), void *context)
+{
+    pz_pool *pool = pz_pool_new();
+    if (!pool) return pz_refuse(PZ_ENGINE, "out of memory");
+    pz_guard guard;
+    pz_enter(&guard, pool, pz_step_timeout);
+    if (!setjmp(guard.home)) question(context);
+    int error = pz_carry(&guard);
+    pz_pool_free(pool);
+    return error;
+}
+
+static PZ_TLS char *answers[2];
+
+static const char *keep_answer(int slot, const char *text)
+{
+    free(answers[slot]);
+    answers[slot] = malloc(strlen(text) + 1);
+    if (!answers[slot]) pz_fail(PZ_ENGINE, "out of memory");
+    return strcpy(answers[slot], text);
+}
+
+typedef struct params_question {
+    const pz_puzzle *puzzle;
+    const char *params;
+    bool full, check, validate;
+    pz_layout *layout;
+    const char *answer;
+} params_question;
+
+static void ask_params(void *context)
+{
+    params_question *q = context;
+    game_params *params;
+    if (q->check) {
+        params = pz_decode(q->puzzle, q->params, q->validate);
+    } else {
+        params = q->puzzle->engine->default_params();
+        q->puzzle->engine->decode_params(params, q->params);
+    }
+    if (q->layout)
+        pz_make_layout(q->puzzle, params, q->layout);
+    else
+        q->answer = keep_answer(0, q->puzzle->engine->encode_params(params, q->full));
+}
+
+int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical)
+{
+    params_question q = {puzzle, params, full, check, check, NULL, NULL};
+    int error = ask(ask_params, &q);
+    *canonical = q.answer;
+    return error;
+}
+
+int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout)
+{
+    params_question q = {puzzle, params, true, true, false, layout, NULL};
+    return ask(ask_params, &q);
+}
+
+typedef struct preset_question {
+    const pz_puzzle *puzzle;
+    int index; /* counts down to the preset that is wanted */
+    int count;
+    const char *title, *params;
+} preset_question;
+
+static void visit_preset(preset_question *q, const char *title, const game_params *params)
+{
+    q->count++;
+    if (q->index-- == 0) {
+        q->title = keep_answer(0, title);
+        q->params = keep_answer(1, q->puzzle->engine->encode_params(params, true));
+    }
+}
+
+static void visit_menu(preset_question *q, const struct preset_menu *menu)
+{
+    for (int i = 0; i < menu->n_entries; i++) {
+        if (menu->entries[i].params) visit_preset(q, menu->entries[i].title, menu->entries[i].params);
+        if (menu->entries[i].submenu) visit_menu(q, menu->entries[i].submenu);
+    }
+}
+
+static void ask_preset(void *context)
+{
+    preset_question *q = context;
+    const game *engine = q->puzzle->engine;
+    if (engine->preset_menu) {
+        visit_menu(q, engine->preset_menu());
+        return;
+    }
+    char *title;
+    game_params *params;
+    for (int i = 0; engine->fetch_preset(i, &title, &params); i++) visit_preset(q, title, params);
+}
+
+int pz_preset_count(const pz_puzzle *puzzle)
+{
+    preset_question q = {puzzle, -1, 0, NULL, NULL};
+    return ask(ask_preset, &q) ? 0 : q.count;
+}
+
+int pz_preset(const pz_puzzle *puzzle, int index, const char **title, const char **params)
+{
+    preset_question q = {puzzle, index, 0, NULL, NULL};
+    int error = ask(ask_preset, &q);
+    *title = q.title;
+    *params = q.params;
+    return error || q.params ? error : pz_refuse(PZ_BAD_PARAMS, "no such preset");
+}
+
+int pz_can_solve(const pz_puzzle *puzzle)
+{
+    return puzzle->solved || puzzle->engine->can_solve;
+}
+
+int pz_has_text(const pz_puzzle *puzzle)
+{
+    return puzzle->text || puzzle->engine->can_format_as_text_ever;
+}
