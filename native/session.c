@@ -635,6 +635,16 @@ const pz_layout *pz_session_layout(const pz_session *s)
     return &s->layout;
 }
 
+const pz_puzzle *pz_session_puzzle(const pz_session *s)
+{
+    return s->puzzle;
+}
+
+int pz_session_flags(const pz_session *s)
+{
+    return s->flags;
+}
+
 const char *pz_session_params(const pz_session *s)
 {
     return s->params_text;
@@ -653,6 +663,11 @@ const char *pz_session_desc(const pz_session *s)
 uint64_t pz_session_hash(const pz_session *s)
 {
     return hash_bytes(s->record, (size_t)s->layout.record_size, s->instance_hash);
+}
+
+uint64_t pz_session_instance(const pz_session *s)
+{
+    return s->instance_hash;
 }
 
 size_t pz_session_memory(const pz_session *s)

@@ -32,6 +32,7 @@ typedef struct params_question {
     const char *params;
     bool full, check, validate;
     pz_layout *layout;
+    double *steps;
     const char *answer;
 } params_question;
 
@@ -47,13 +48,15 @@ static void ask_params(void *context)
     }
     if (q->layout)
         pz_make_layout(q->puzzle, params, q->layout);
+    else if (q->steps)
+        *q->steps = q->puzzle->optimal_steps(params);
     else
         q->answer = keep_answer(0, q->puzzle->engine->encode_params(params, q->full));
 }
 
 int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical)
 {
-    params_question q = {puzzle, params, full, check, check, NULL, NULL};
+    params_question q = {.puzzle = puzzle, .params = params, .full = full, .check = check, .validate = check};
     int error = ask(ask_params, &q);
     *canonical = q.answer;
     return error;
@@ -61,7 +64,13 @@ int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, i
 
 int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout)
 {
-    params_question q = {puzzle, params, true, true, false, layout, NULL};
+    params_question q = {.puzzle = puzzle, .params = params, .check = true, .layout = layout};
+    return ask(ask_params, &q);
+}
+
+int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps)
+{
+    params_question q = {.puzzle = puzzle, .params = params, .check = true, .steps = steps};
     return ask(ask_params, &q);
 }
 

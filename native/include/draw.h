@@ -7,4 +7,7 @@
 /* Draws nothing: for the drawstate that interpret_move measures with. */
 extern const drawing_api pz_no_drawing;
 
+/* Draws on the pz_canvas that is the drawing's handle. */
+extern const drawing_api pz_drawing;
+
 #endif

@@ -34,6 +34,7 @@ const char *pz_last_error(void);
 
 /* Parameters: strings are returned in a buffer that lives until the next call in this thread. */
 int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical);
+int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps);
 int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout);
 int pz_can_solve(const pz_puzzle *puzzle);
 int pz_has_text(const pz_puzzle *puzzle);
@@ -51,10 +52,13 @@ int pz_session_clone(const pz_session *session, pz_session **result);
 
 int pz_n_actions(const pz_session *session);
 const pz_layout *pz_session_layout(const pz_session *session);
+const pz_puzzle *pz_session_puzzle(const pz_session *session);
+int pz_session_flags(const pz_session *session);
 const char *pz_session_params(const pz_session *session);
 const char *pz_session_seed(const pz_session *session); /* NULL: from a description */
 const char *pz_session_desc(const pz_session *session); /* the public one, superseded where the engine did so */
-uint64_t pz_session_hash(const pz_session *session);
+uint64_t pz_session_hash(const pz_session *session);     /* of the instance and what is observed */
+uint64_t pz_session_instance(const pz_session *session); /* of puzzle, parameters and description */
 
 /*
  * Where step, undo, solve and reset write: record_size bytes, n_actions bytes, one outcome. They stay the caller's and

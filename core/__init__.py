@@ -1,0 +1,57 @@
+"""puzzleport: the 40 logic puzzles of Simon Tatham's Portable Puzzle Collection, for any reinforcement-learning stack.
+
+    >>> import puzzleport as pp
+    >>> s = pp.Session("bridges", params="7x7", seed=42)
+    >>> s.step("SELECT").changed
+    True
+
+This package knows no framework: see ``puzzleport.adapters`` for Gymnasium and the others.
+"""
+
+from .batch import Batch, BatchStep, Rollout, rollout
+from .errors import (
+    CorruptState,
+    EngineError,
+    GenerationTimeout,
+    InvalidAction,
+    InvalidGameID,
+    InvalidParams,
+    InvalidSeed,
+    NoSolution,
+    PuzzleError,
+    SessionClosed,
+    UnknownPuzzle,
+)
+from .session import Session, Status, Step
+from .spec import Field, Preset, PuzzleSpec, canonical_params, optimal_steps, puzzles, set_max_cells, spec
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Batch",
+    "BatchStep",
+    "CorruptState",
+    "EngineError",
+    "Field",
+    "GenerationTimeout",
+    "InvalidAction",
+    "InvalidGameID",
+    "InvalidParams",
+    "InvalidSeed",
+    "NoSolution",
+    "Preset",
+    "PuzzleError",
+    "PuzzleSpec",
+    "Rollout",
+    "Session",
+    "SessionClosed",
+    "Status",
+    "Step",
+    "UnknownPuzzle",
+    "canonical_params",
+    "optimal_steps",
+    "puzzles",
+    "rollout",
+    "set_max_cells",
+    "spec",
+]

@@ -1,0 +1,5 @@
+"""``python -m puzzleport`` is the ``puzzleport`` command."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,335 @@
+"""Many sessions stepped together in C, on several threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ._native import ffi, lib
+from .errors import InvalidAction, InvalidSeed, SessionClosed, raise_for
+from .session import DEFAULT_TIMEOUT, Observation, Session, Status, check_seed, episode_seed, random_seed
+from .spec import canonical_params, handle, layout, spec
+
+Array = np.ndarray[Any, Any]
+Policy = Literal["random", "masked"]
+Autoreset = Literal["off", "next_step", "same_step"]
+
+_AUTORESET = {"off": 0, "next_step": 1, "same_step": 2}
+_POLICIES = {"random": 0, "masked": 1}
+_OUTCOME = np.dtype([(name, np.int32) for name in ("changed", "status", "moves", "repeats", "steps", "ended")])
+
+
+@dataclass(frozen=True)
+class BatchStep:
+    """The batch's arrays after a step. They are live: the next step overwrites them, so copy what must last."""
+
+    observation: Observation
+    mask: Array
+    changed: Array
+    status: Array
+    moves: Array
+    repeats: Array
+    steps: Array
+    ended: Array
+    """0 goes on, 1 terminated (solved or failed), 2 truncated."""
+
+
+class Batch:
+    """N sessions of one puzzle with the same parameters.
+
+    Each slot plays a stream of episodes that is a pure function of the slot's seed, whatever the number of threads.
+
+    Args:
+        puzzle: one of ``puzzleport.puzzles()``.
+        params: the engine's parameter string; ``None`` for the default.
+        n: how many sessions.
+        threads: how many threads step them; 0 for all cores.
+        undo: whether UNDO is in the action space, where the puzzle has it.
+        timeout: seconds that generating one puzzle may take.
+        max_steps: after how many steps an episode is truncated; 0 for never.
+        max_repeats: at how many repeats of a state an episode is truncated; 0 for never.
+        autoreset: ``"same_step"``: a finished episode is followed by the next one at once, and its last observation is in
+            ``final``; ``"next_step"``: by the next step, whose action is ignored; ``"off"``: only by ``reset``.
+    """
+
+    def __init__(
+        self,
+        puzzle: str,
+        params: str | None = None,
+        n: int = 1,
+        *,
+        threads: int = 0,
+        undo: bool = True,
+        timeout: float = DEFAULT_TIMEOUT,
+        max_steps: int = 0,
+        max_repeats: int = 0,
+        autoreset: Autoreset = "same_step",
+    ) -> None:
+        self._handle: Any = None
+        self.spec = spec(puzzle)
+        self.params = canonical_params(puzzle, params)
+        if n < 1:
+            raise ValueError(f"a batch has at least one session, not {n}")
+        if autoreset not in _AUTORESET:
+            raise ValueError(f"autoreset is one of {', '.join(_AUTORESET)}, not {autoreset!r}")
+        self.n, self.undo, self.timeout, self.autoreset = n, undo, float(timeout), autoreset
+        self._flags = lib.PZ_FLAG_UNDO if undo and self.spec.undo else 0
+        result = ffi.new("pz_batch **")
+        code = lib.pz_batch_new(
+            handle(puzzle), self.params.encode(), n, threads, self._flags, timeout, max_steps, max_repeats, result
+        )
+        if code:
+            raise_for(code, f"{puzzle} {self.params}")
+        self._handle = ffi.gc(result[0], lib.pz_batch_free)
+        self.actions = self.spec.actions[: self.spec.n_actions(undo)]
+        self._layout = layout(puzzle, self.params)
+        self._records = np.zeros((n, self._layout.record_size), np.uint8)
+        self._masks = np.zeros((n, len(self.actions)), np.bool_)
+        self._outcomes = np.zeros(n, _OUTCOME)
+        self._actions = np.zeros(n, np.int64)
+        self._started = False
+        outcomes = self._outcomes
+        self._result = BatchStep(
+            self._layout.views(self._records), self._masks, *(outcomes[name] for name in outcomes.dtype.names or ())
+        )
+        final_records, final_masks = np.zeros_like(self._records), np.zeros_like(self._masks)
+        self.final = (self._layout.views(final_records), final_masks)
+        """With ``autoreset="same_step"``: observation and mask of the episodes that ended in the last step."""
+        self._buffers = ffi.new("pz_batch_buffers *")
+        self._kept = [
+            ffi.from_buffer("uint8_t[]", array)
+            for array in (self._records, self._masks, outcomes, final_records, final_masks)
+        ]
+        self._buffers.records, self._buffers.masks = self._kept[0], self._kept[1]
+        self._buffers.outcomes = ffi.cast("pz_outcome *", self._kept[2])
+        self._buffers.final_records, self._buffers.final_masks = self._kept[3], self._kept[4]
+        lib.pz_batch_bind(self._handle, self._buffers)
+        self._native_actions = ffi.from_buffer("int64_t[]", self._actions)
+
+    def reset(
+        self,
+        seed: int | Sequence[int | None] | None = None,
+        *,
+        episodes: Sequence[int] | None = None,
+        which: Array | None = None,
+    ) -> BatchStep:
+        """Start new episodes in all slots, or in those of the boolean array ``which``.
+
+        A single seed gives slot i the seed ``seed + i``; a sequence gives each its own. Where there is no seed, a slot
+        that has played goes on with the next episode of its stream, and one that has not draws a seed.
+        """
+        seeds, counts = self.streams()
+        wanted: Sequence[int | None]
+        if seed is None or isinstance(seed, (int, np.integer)):
+            first = None if seed is None else check_seed(seed)
+            wanted = [None if first is None else first + slot for slot in range(self.n)]
+        else:
+            wanted = list(seed)
+        if len(wanted) != self.n:
+            raise InvalidSeed(f"{self.n} sessions need {self.n} seeds, not {len(wanted)}")
+        for slot, given in enumerate(wanted):
+            if which is not None and not which[slot]:
+                continue
+            if given is not None:
+                seeds[slot], counts[slot] = check_seed(given), 0
+            elif self._started:
+                counts[slot] += 1
+            else:
+                seeds[slot], counts[slot] = random_seed(), 0
+        if episodes is not None:
+            counts[:] = episodes
+        chosen = ffi.NULL if which is None else ffi.from_buffer("uint8_t[]", np.ascontiguousarray(which, np.bool_))
+        code = lib.pz_batch_reset(
+            self._open(), ffi.from_buffer("uint64_t[]", seeds), ffi.from_buffer("uint64_t[]", counts), chosen
+        )
+        self._check(code)
+        self._started = True
+        return self._result
+
+    def step(self, actions: Sequence[int] | Array) -> BatchStep:
+        """Take one action in each slot."""
+        if not self._started:
+            raise InvalidAction("reset the batch before its first step")
+        given = np.asarray(actions)
+        if given.shape != (self.n,) or given.dtype.kind not in "iu":
+            raise InvalidAction(
+                f"{self.n} sessions take {self.n} whole numbers, not {given.dtype} of shape {given.shape}"
+            )
+        self._actions[:] = given
+        if self._actions.min() < 0 or self._actions.max() >= len(self.actions):
+            raise InvalidAction(f"{self.spec.name} has the actions 0 to {len(self.actions) - 1}")
+        code = lib.pz_batch_step(self._handle or self._open(), self._native_actions, _AUTORESET[self.autoreset])
+        self._check(code)
+        return self._result
+
+    def session(self, slot: int) -> Session:
+        """An independent copy of the session in a slot."""
+        result = ffi.new("pz_session **")
+        code = lib.pz_session_clone(lib.pz_batch_session(self._open(), slot), result)
+        self._check(code)
+        return Session._from(result[0], self.timeout)
+
+    def streams(self) -> tuple[Array, Array]:
+        """Each slot's seed and the number of the episode in that seed's stream."""
+        seeds, episodes = np.zeros(self.n, np.uint64), np.zeros(self.n, np.uint64)
+        lib.pz_batch_streams(
+            self._open(), ffi.from_buffer("uint64_t[]", seeds), ffi.from_buffer("uint64_t[]", episodes)
+        )
+        return seeds, episodes
+
+    @property
+    def result(self) -> BatchStep:
+        """The live arrays, as the last reset or step left them."""
+        return self._result
+
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """The fields of an observation, without the leading dimension."""
+        return self._layout.fields
+
+    @property
+    def threads(self) -> int:
+        """How many threads step the sessions."""
+        return int(lib.pz_batch_threads(self._open()))
+
+    def rollout(
+        self,
+        policy: Policy = "random",
+        episodes: int = 1000,
+        max_steps: int = 10_000,
+        seed: int = 0,
+        progress: Callable[[int], None] | None = None,
+    ) -> Rollout:
+        """Whole episodes in C with this batch's puzzle, parameters and threads; its own sessions are not touched."""
+        return rollout(
+            self.spec.name,
+            self.params,
+            policy=policy,
+            episodes=episodes,
+            max_steps=max_steps,
+            seed=seed,
+            undo=self.undo,
+            threads=self.threads,
+            timeout=self.timeout,
+            progress=progress,
+        )
+
+    def close(self) -> None:
+        """Free the sessions and threads now."""
+        if self._handle is not None:
+            ffi.release(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _open(self) -> Any:  # noqa: ANN401 (a cffi pointer)
+        if self._handle is None:
+            raise SessionClosed("this batch was closed")
+        return self._handle
+
+    def _check(self, code: int) -> None:
+        if code:
+            raise_for(code, f"{self.spec.name} {self.params}, slot {lib.pz_batch_failed_slot(self._handle)}")
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """What became of a number of episodes."""
+
+    status: Array
+    """Status of each episode when it ended."""
+    steps: Array
+    """Steps that each took."""
+    seeds: Array
+    """Seed of each instance."""
+
+    @property
+    def solved(self) -> Array:
+        """Which episodes were solved."""
+        return self.status == Status.SOLVED
+
+    @property
+    def failed(self) -> Array:
+        """Which episodes were lost (not those that ran out of steps)."""
+        return self.status == Status.FAILED
+
+    @property
+    def success_rate(self) -> float:
+        """The share of episodes that were solved."""
+        return float(self.solved.mean())
+
+    @property
+    def mean_successful_steps(self) -> float:
+        """The mean length of the solved episodes; NaN when there are none."""
+        return float(self.steps[self.solved].mean()) if self.solved.any() else float("nan")
+
+
+def rollout(
+    puzzle: str,
+    params: str | None = None,
+    *,
+    policy: Policy = "random",
+    episodes: int = 1000,
+    max_steps: int = 10_000,
+    seed: int = 0,
+    seeds: Sequence[int] | Array | None = None,
+    undo: bool = True,
+    threads: int = 0,
+    timeout: float = DEFAULT_TIMEOUT,
+    progress: Callable[[int], None] | None = None,
+) -> Rollout:
+    """Play whole episodes in C with uniformly random actions, or random ones among the legal.
+
+    Episode k plays instance k of the seed's stream (or ``seeds[k]``), with actions that are a function of that
+    instance's seed: the result does not depend on the number of threads.
+    """
+    if policy not in _POLICIES:
+        raise ValueError(f"policy is one of {', '.join(_POLICIES)}, not {policy!r}")
+    about = spec(puzzle)
+    params = canonical_params(puzzle, params)
+    if seeds is None:
+        seeds = [episode_seed(check_seed(seed), episode) for episode in range(episodes)]
+    each = np.array([check_seed(one) for one in seeds], np.uint64)
+    status, steps = np.zeros(len(each), np.int32), np.zeros(len(each), np.int32)
+    done = np.zeros(1, np.int64)
+    finished = threading.Event()
+
+    def report() -> None:
+        while not finished.wait(0.1):
+            progress(int(done[0]))  # type: ignore[misc]
+
+    reporter = threading.Thread(target=report, daemon=True) if progress else None
+    if reporter:
+        reporter.start()
+    try:
+        code = lib.pz_rollout(
+            handle(puzzle),
+            params.encode(),
+            lib.PZ_FLAG_UNDO if undo and about.undo else 0,
+            timeout,
+            _POLICIES[policy],
+            threads,
+            len(each),
+            ffi.from_buffer("uint64_t[]", each),
+            max_steps,
+            ffi.from_buffer("int32_t[]", status),
+            ffi.from_buffer("int32_t[]", steps),
+            ffi.from_buffer("int64_t[]", done),
+        )
+    finally:
+        finished.set()
+        if reporter:
+            reporter.join()
+    if code:
+        raise_for(code, f"{puzzle} {params}")
+    if progress:
+        progress(len(each))
+    return Rollout(status, steps, each)

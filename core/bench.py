@@ -1,0 +1,180 @@
+"""Throughput: the plain C loop, the session from Python and the batch, compared in one run.
+
+Every figure comes from play whose state really changes: each measurement checks that, and fails if it does not hold.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import mmap
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from ._native import ffi, lib
+from .batch import Batch, rollout
+from .errors import raise_for
+from .session import Session, Status
+from .spec import canonical_params, handle, spec
+
+BATCH = 1024
+WARM_UP = 0.02
+
+
+@dataclass(frozen=True)
+class Row:
+    """Steps a second of one puzzle, by who takes them."""
+
+    puzzle: str
+    params: str
+    c_step: float
+    """The C loop: step and observe, no mask."""
+    c_loop: float
+    """The C loop: step, observe, mask, count repeats. What everything else is measured against."""
+    session: float
+    """Session.step from Python, with live views of mask and observation."""
+    session_copies: float
+    """The same with fresh copies of both."""
+    batch_one: float
+    """A batch of 1,024 on one thread."""
+    batch_all: float
+    """A batch of 1,024 on all cores."""
+
+    @property
+    def session_over(self) -> float:
+        """Microseconds that Python adds to a step of the C loop."""
+        return 1e6 / self.session - 1e6 / self.c_loop
+
+
+def c_loop(puzzle: str, params: str, seconds: float, mask: bool) -> float:
+    """Random actions in C on one session."""
+    steps, changed = ffi.new("int64_t *"), ffi.new("int64_t *")
+    for duration in (WARM_UP, seconds):
+        started = time.perf_counter()
+        code = lib.pz_loop(handle(puzzle), params.encode(), 1, int(mask), duration, steps, changed)
+        taken = time.perf_counter() - started
+        if code:
+            raise_for(code, f"{puzzle} {params}")
+    _must_change(puzzle, changed[0], steps[0])
+    return float(steps[0] / taken)
+
+
+def python_loop(puzzle: str, params: str, seconds: float, copy: bool) -> float:
+    """Random actions from Python on one session, looking at mask and observation after each."""
+    session = Session(puzzle, params, seed=1)
+    numbers = np.random.default_rng(1).integers(len(session.actions), size=4096).tolist()
+    step, mask, observe = session.step, session.mask, session.observe
+    steps = changed = episode = 0
+    started = time.perf_counter()
+    end = started + seconds
+    while time.perf_counter() < end:
+        at = steps % 4096
+        for number in numbers[at : at + 256]:
+            result = step(number)
+            mask(copy)
+            observe(copy)
+            changed += result.changed
+            if result.status is not Status.ONGOING:
+                episode += 1
+                session.reset(seed=episode)
+        steps += 256
+        if session.steps >= 10_000:
+            episode += 1
+            session.reset(seed=episode)
+    taken = time.perf_counter() - started
+    _must_change(puzzle, changed, steps)
+    return steps / taken
+
+
+def batch_loop(puzzle: str, params: str, seconds: float, threads: int) -> float:
+    """Random actions on a batch, which masks, observes and resets by itself."""
+    batch = Batch(puzzle, params, BATCH, threads=threads, max_steps=10_000)
+    batch.reset(seed=1)
+    random = np.random.default_rng(1)
+    choices = [random.integers(len(batch.actions), size=BATCH) for _ in range(16)]
+    batch.step(choices[0])
+    rounds = changed = 0
+    started = time.perf_counter()
+    end = started + seconds
+    while time.perf_counter() < end or rounds < 4:
+        result = batch.step(choices[rounds % 16])
+        changed += int(np.count_nonzero(result.changed))
+        rounds += 1
+    taken = time.perf_counter() - started
+    _must_change(puzzle, changed, rounds * BATCH)
+    batch.close()
+    return rounds * BATCH / taken
+
+
+def _must_change(puzzle: str, changed: int, steps: int) -> None:
+    """A benchmark of actions without effect would measure nothing."""
+    if changed * 20 < steps:
+        raise AssertionError(f"{puzzle}: only {changed} of {steps} steps changed anything")
+
+
+def measure(puzzle: str, level: str = "easiest", seconds: float = 0.2) -> Row:
+    """All figures of one puzzle, at ``easiest`` or ``human`` level or at the default parameters."""
+    about = spec(puzzle)
+    chosen = {"easiest": about.easiest_params, "human": about.human_params, "default": about.default_params}[level]
+    params = canonical_params(puzzle, chosen)
+    return Row(
+        puzzle=puzzle,
+        params=params,
+        c_step=c_loop(puzzle, params, seconds, mask=False),
+        c_loop=c_loop(puzzle, params, seconds, mask=True),
+        session=python_loop(puzzle, params, seconds, copy=False),
+        session_copies=python_loop(puzzle, params, seconds, copy=True),
+        batch_one=batch_loop(puzzle, params, seconds, threads=1),
+        batch_all=batch_loop(puzzle, params, seconds, threads=0),
+    )
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """The mean that ratios want."""
+    logs = [math.log(value) for value in values]
+    return math.exp(sum(logs) / len(logs))
+
+
+def mean_row(rows: list[Row]) -> Row:
+    """The geometric mean of every figure."""
+    means = {
+        field.name: geometric_mean(getattr(row, field.name) for row in rows)
+        for field in fields(Row)
+        if field.name not in {"puzzle", "params"}
+    }
+    return Row(puzzle="geometric mean", params="", **means)
+
+
+def memory(puzzle: str, params: str, steps: int, cycles: int) -> tuple[int, int]:
+    """Growth of the resident size in bytes, after so many random steps and after so many create and free cycles."""
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    def play(amount: int) -> None:
+        done = seed = 0
+        while done < amount:
+            result = rollout(puzzle, params, episodes=64, max_steps=10_000, seed=seed, threads=1)
+            done += int(result.steps.sum())
+            seed += 1
+
+    def create(amount: int) -> None:
+        for seed in range(amount):
+            Session(puzzle, params, seed=seed % 97).step(0)
+
+    play(max(steps // 20, 1))
+    gc.collect()
+    before = resident()
+    play(steps)
+    gc.collect()
+    grown = resident() - before
+    create(max(cycles // 20, 1))
+    gc.collect()
+    before = resident()
+    create(cycles)
+    gc.collect()
+    return grown, resident() - before

@@ -1,0 +1,16 @@
+"""The paper's tables as data.
+
+Facts and figures of "PUZZLES: A Benchmark for Neural Algorithmic Reasoning" (Estermann, Lanzendörfer, Niedermayr,
+Wattenhofer; NeurIPS 2024): the action spaces, the two parameter sets per puzzle, and the detailed results.
+"""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+
+
+def table(name: str) -> list[dict[str, str]]:
+    """The rows of ``actions``, ``parameters`` or ``results``."""
+    with files(__package__).joinpath(f"{name}.csv").open(encoding="utf-8") as source:
+        return list(csv.DictReader(source))

@@ -1,0 +1,426 @@
+"""One game of one puzzle."""
+
+from __future__ import annotations
+
+import operator
+import re
+import secrets
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._native import ffi, lib
+from .errors import InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, raise_for
+from .spec import Layout, PuzzleSpec, canonical_params, handle, layout, spec
+
+Observation = dict[str, np.ndarray[Any, Any]]
+
+MAX_SEED = 2**64 - 1
+DEFAULT_TIMEOUT = 60.0
+
+
+class Status(IntEnum):
+    """How a game stands."""
+
+    FAILED = -1
+    ONGOING = 0
+    SOLVED = 1
+
+
+# Indexed by the C side's status; -1 is the last.
+_STATUS = (Status.ONGOING, Status.SOLVED, Status.FAILED)
+
+
+class Step(NamedTuple):
+    """What an action led to."""
+
+    changed: bool
+    """Whether it had any effect."""
+    status: Status
+    moves: int
+    """Changes of the game, the cursor's apart, since the start."""
+    repeats: int
+    """How often the present observation was seen before in this episode."""
+
+
+def check_seed(seed: object) -> int:
+    """A seed as a plain int, or InvalidSeed."""
+    try:
+        if isinstance(seed, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}") from None
+    if not 0 <= number <= MAX_SEED:
+        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {number}")
+    return number
+
+
+def random_seed() -> int:
+    """A fresh seed from the system's entropy, small enough to be exact as a float too."""
+    return secrets.randbits(53)
+
+
+def episode_seed(seed: int, episode: int) -> int:
+    """The seed of the k-th episode in the stream of a seed; episode 0 has the seed itself."""
+    return int(lib.pz_episode_seed(seed, episode))
+
+
+class GameID(NamedTuple):
+    """The parts of a game id; exactly one of seed and desc is set."""
+
+    params: str
+    seed: int | None
+    desc: str | None
+
+
+def parse_game_id(puzzle: str, game_id: str) -> GameID:
+    """Take apart ``params``, ``params#seed`` or ``params:desc``; a bare ``params`` gets a random seed."""
+    if not isinstance(game_id, str):
+        raise InvalidGameID(
+            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {game_id!r}"
+        )
+    params, mark, rest = re.fullmatch(r"([^:#]*)([:#]?)(.*)", game_id, re.DOTALL).groups()  # type: ignore[union-attr]
+    params = canonical_params(puzzle, params)
+    if mark == ":":
+        if not rest or not rest.isascii() or not rest.isprintable():
+            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {game_id!r}")
+        return GameID(params, None, rest)
+    if mark == "#":
+        if not re.fullmatch("0|[1-9][0-9]*", rest) or int(rest) > MAX_SEED:
+            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {game_id!r}")
+        return GameID(params, int(rest), None)
+    return GameID(params, random_seed(), None)
+
+
+class Session:
+    """One game: a puzzle, its parameters, and an instance that is a pure function of these and the seed.
+
+    A session belongs to one thread at a time; a clone may go to another.
+
+    Args:
+        puzzle: one of ``puzzleport.puzzles()``.
+        params: the engine's parameter string; ``None`` for the default.
+        seed: decides the instance; ``None`` draws one, which ``seed`` then tells.
+        game_id: instead of params and seed: ``"7x7#42"`` or ``"7x7:description"``.
+        undo: whether UNDO is in the action space, where the puzzle has it.
+        timeout: seconds that generating a puzzle may take; 0 for no limit.
+        max_steps: after how many steps ``ended`` says truncated; 0 for never.
+        max_repeats: at how many repeats of a state ``ended`` says truncated; 0 for never.
+    """
+
+    def __init__(
+        self,
+        puzzle: str,
+        params: str | None = None,
+        seed: int | None = None,
+        *,
+        game_id: str | None = None,
+        undo: bool = True,
+        timeout: float = DEFAULT_TIMEOUT,
+        max_steps: int = 0,
+        max_repeats: int = 0,
+    ) -> None:
+        self._handle: Any = None
+        pointer = handle(puzzle)
+        if game_id is not None and (params is not None or seed is not None):
+            raise InvalidGameID(f"{puzzle}: give either a game_id or params and seed, not both")
+        which = self._which(puzzle, params, seed, game_id)
+        self.timeout = float(timeout)
+        flags = lib.PZ_FLAG_HISTORY | (lib.PZ_FLAG_UNDO if undo else 0)
+        result = ffi.new("pz_session **")
+        code = lib.pz_session_new(pointer, *_native(which), flags, self.timeout, result)
+        if code:
+            raise_for(code, f"{puzzle} {which.params}")
+        lib.pz_session_limit(result[0], max_steps, max_repeats)
+        self._adopt(result[0])
+
+    @staticmethod
+    def _which(puzzle: str, params: str | None, seed: int | None, game_id: str | None) -> GameID:
+        if game_id is not None:
+            return parse_game_id(puzzle, game_id)
+        params = canonical_params(puzzle, params)
+        return GameID(params, random_seed() if seed is None else check_seed(seed), None)
+
+    def _adopt(self, pointer: Any) -> None:  # noqa: ANN401 (a cffi pointer)
+        """Own a native session: free it when we go, and give it our buffers to write to."""
+        self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
+        self._pointer = pointer
+        native = lib.pz_session_puzzle(pointer)
+        self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
+        self.actions: tuple[str, ...] = self.spec.actions[: lib.pz_n_actions(pointer)]
+        self._action_numbers = {name: number for number, name in enumerate(self.actions)}
+        self._n_actions = len(self.actions)
+        self._mask = np.zeros(self._n_actions, np.bool_)
+        self._outcome = ffi.new("pz_outcome *")
+        self._params = ""
+        self._bind()
+
+    def _bind(self) -> None:
+        """Hand the native side the buffers for the present parameters."""
+        params = ffi.string(lib.pz_session_params(self._pointer)).decode()
+        if params != self._params:
+            self._params = params
+            self._layout: Layout = layout(self.spec.name, params)
+            self._record = np.zeros(self._layout.record_size, np.uint8)
+            self._views = self._layout.views(self._record)
+        lib.pz_session_bind(
+            self._pointer,
+            ffi.from_buffer("char[]", self._record),
+            ffi.from_buffer("uint8_t[]", self._mask),
+            self._outcome,
+        )
+
+    # ---- what it is
+
+    @property
+    def puzzle(self) -> str:
+        """The name of the puzzle."""
+        return self.spec.name
+
+    @property
+    def params(self) -> str:
+        """The parameters in full."""
+        return self._params
+
+    @property
+    def seed(self) -> int | None:
+        """The seed that made this instance, or None when it came from a description."""
+        seed = lib.pz_session_seed(self._open())
+        return None if seed == ffi.NULL else int(ffi.string(seed))
+
+    @property
+    def desc(self) -> str:
+        """The engine's description of the instance. In Mines it is complete only after the first click."""
+        return str(ffi.string(lib.pz_session_desc(self._open())).decode())
+
+    @property
+    def game_id(self) -> str:
+        """A string that starts this instance again; it never tells what the player must not know.
+
+        ``params:desc``, or ``params#seed`` where the description would give the answer away.
+        """
+        seed = self.seed
+        if self.spec.hidden and seed is not None:
+            return f"{self._params}#{seed}"
+        return f"{self._params}:{self.desc}"
+
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """The fields of an observation."""
+        return self._layout.fields
+
+    @property
+    def undo_allowed(self) -> bool:
+        """Whether UNDO is in the action space."""
+        return "UNDO" in self._action_numbers
+
+    # ---- how it stands
+
+    @property
+    def status(self) -> Status:
+        """Solved, failed, or neither yet."""
+        self._open()
+        return _STATUS[self._outcome.status]
+
+    @property
+    def moves(self) -> int:
+        """Changes of the game, the cursor's apart, since the start."""
+        self._open()
+        return int(self._outcome.moves)
+
+    @property
+    def steps(self) -> int:
+        """Actions since the start, with or without effect."""
+        self._open()
+        return int(self._outcome.steps)
+
+    @property
+    def repeats(self) -> int:
+        """How often the present observation was seen before in this episode."""
+        self._open()
+        return int(self._outcome.repeats)
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the game is solved or failed."""
+        self._open()
+        return bool(self._outcome.ended == 1)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a limit cut the episode off."""
+        self._open()
+        return bool(self._outcome.ended == 2)
+
+    def observe(self, copy: bool = True) -> Observation:
+        """What a player may see, field by field. Without copy: live views, which the next step overwrites."""
+        self._open()
+        if not copy:
+            return self._views
+        return self._layout.views(self._record.copy())
+
+    def mask(self, copy: bool = True) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Exactly the actions that change the game or the cursor. Without copy: a live view."""
+        self._open()
+        return self._mask.copy() if copy else self._mask
+
+    def text(self) -> str:
+        """The board as text, with the cursor below it."""
+        result = ffi.new("char **")
+        self._check(lib.pz_session_text(self._open(), result), "text")
+        return str(ffi.string(result[0]).decode())
+
+    def hash(self) -> int:
+        """64 bits that are equal for equal instances in equal states."""
+        return int(lib.pz_session_hash(self._open()))
+
+    # ---- what can be done with it
+
+    def step(self, action: int | str) -> Step:
+        """Take an action, by its number or name."""
+        if action.__class__ is not int or not 0 <= action < self._n_actions:  # type: ignore[operator]
+            action = self.action_number(action)
+        if self._handle is None:
+            self._open()
+        code = lib.pz_session_step(self._pointer, action)
+        if code:
+            self._check(code, "step")
+        outcome = self._outcome
+        return Step(outcome.changed != 0, _STATUS[outcome.status], outcome.moves, outcome.repeats)
+
+    def action_number(self, action: object) -> int:
+        """The number of an action given by number or name, or InvalidAction."""
+        if isinstance(action, str):
+            number = self._action_numbers.get(action.upper())
+            if number is None:
+                raise InvalidAction(f"{self.puzzle} has no action {action!r}; it has {', '.join(self.actions)}")
+            return number
+        try:
+            if isinstance(action, (bool, np.bool_)):
+                raise TypeError
+            number = operator.index(action)  # type: ignore[arg-type]
+        except TypeError:
+            raise InvalidAction(f"an action is a number or a name, not {action!r}") from None
+        if not 0 <= number < self._n_actions:
+            raise InvalidAction(f"{self.puzzle} has the actions 0 to {self._n_actions - 1}, not {number}")
+        return number
+
+    def undo(self) -> bool:
+        """Take back the last move, whether or not UNDO is an action; False when there is none to take back."""
+        self._check(lib.pz_session_undo(self._open()), "undo")
+        return bool(self._outcome.changed)
+
+    def solution(self) -> Observation:
+        """The observation of the solved game. NoSolution where the engine has none to give."""
+        record = np.zeros(self._layout.record_size, np.uint8)
+        self._check(lib.pz_session_solution(self._open(), ffi.from_buffer("char[]", record)), "solution")
+        return self._layout.views(record)
+
+    def solve(self) -> Step:
+        """Bring the game to its solution at once."""
+        self._check(lib.pz_session_solve(self._open()), "solve")
+        outcome = self._outcome
+        return Step(True, _STATUS[outcome.status], outcome.moves, outcome.repeats)
+
+    def reset(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> Observation:
+        """Start another game of this puzzle; without params with the present ones. Returns the observation."""
+        pointer = self._open()
+        if game_id is not None and (params is not None or seed is not None):
+            raise InvalidGameID(f"{self.puzzle}: give either a game_id or params and seed, not both")
+        which = self._which(self.puzzle, self._params if params is None else params, seed, game_id)
+        code = lib.pz_session_reset(pointer, *_native(which), self.timeout)
+        self._check(code, which.params)
+        self._bind()
+        return self.observe()
+
+    def limit(self, max_steps: int = 0, max_repeats: int = 0) -> None:
+        """Set after how many steps, and at how many repeats of a state, the episode counts as truncated; 0 for never."""
+        lib.pz_session_limit(self._open(), max_steps, max_repeats)
+
+    # ---- copies
+
+    def clone(self) -> Session:
+        """An independent copy, in the middle of the game; it may go to another thread."""
+        result = ffi.new("pz_session **")
+        self._check(lib.pz_session_clone(self._open(), result), "clone")
+        return self._from(result[0], self.timeout)
+
+    def __copy__(self) -> Session:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Session:
+        return self.clone()
+
+    def save(self) -> bytes:
+        """The whole session as bytes, versioned and checked at load."""
+        data, size = ffi.new("uint8_t **"), ffi.new("int64_t *")
+        self._check(lib.pz_session_save(self._open(), data, size), "save")
+        return bytes(ffi.buffer(data[0], size[0]))
+
+    @classmethod
+    def load(cls, saved: bytes, timeout: float = DEFAULT_TIMEOUT) -> Session:
+        """A session from what save() gave; CorruptState for anything else."""
+        result = ffi.new("pz_session **")
+        code = lib.pz_session_load(ffi.from_buffer("uint8_t[]", saved), len(saved), result)
+        if code:
+            raise_for(code, "load")
+        return cls._from(result[0], timeout)
+
+    @classmethod
+    def _from(cls, pointer: Any, timeout: float) -> Session:  # noqa: ANN401 (a cffi pointer)
+        session = cls.__new__(cls)
+        session.timeout = timeout
+        session._adopt(pointer)
+        return session
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load, (self.save(), self.timeout)
+
+    # ---- the end of it
+
+    def close(self) -> None:
+        """Free the native side now rather than when the last reference goes. Closing twice is fine."""
+        if self._handle is not None:
+            ffi.release(self._handle)
+            self._handle = self._pointer = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._handle is None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return f"<puzzleport.Session {self.puzzle}, closed>"
+        return f"<puzzleport.Session {self.puzzle} {self.game_id}, {self.status.name.lower()}>"
+
+    def _open(self) -> Any:  # noqa: ANN401 (a cffi pointer)
+        if self._handle is None:
+            raise SessionClosed("this session was closed")
+        return self._pointer
+
+    def _check(self, code: int, what: str) -> None:
+        if code:
+            raise_for(code, f"{self.puzzle}: {what}")
+
+
+def _native(which: GameID) -> tuple[bytes, Any, Any]:
+    """A game id in the form of the C side's arguments."""
+    seed = ffi.NULL if which.seed is None else str(which.seed).encode()
+    desc = ffi.NULL if which.desc is None else which.desc.encode()
+    return which.params.encode(), seed, desc
+
+
+def _load(saved: bytes, timeout: float) -> Session:
+    return Session.load(saved, timeout)
+
+
+lib.pz_watch_signals()

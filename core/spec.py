@@ -1,0 +1,234 @@
+"""What there is to know of a puzzle without starting one."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._native import ffi, lib
+from .errors import InvalidParams, UnknownPuzzle, raise_for
+
+_DTYPES = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
+
+
+def _text(pointer: Any) -> str:  # noqa: ANN401 (a cffi pointer)
+    return "" if pointer == ffi.NULL else ffi.string(pointer).decode()
+
+
+class Preset(NamedTuple):
+    """A setting that the engine's author suggests."""
+
+    title: str
+    params: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of an observation: the same shape, type and bounds for all games with the same parameters."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    low: int
+    high: int
+    about: str
+    is_ui: bool
+    """Whether it belongs to the cursor and its kin rather than to the board."""
+    offset: int
+    """Where it starts in the record of all fields, in bytes."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All fields of an observation, and the size of the record that holds them."""
+
+    fields: tuple[Field, ...]
+    record_size: int
+
+    def views(self, records: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        """Each field as a view into one record, or into many along the leading axis."""
+        lead, strides = records.shape[:-1], records.strides[:-1]
+        return {
+            field.name: np.ndarray(
+                lead + field.shape,
+                field.dtype,
+                buffer=records,
+                offset=field.offset,
+                strides=strides + _strides(field.shape, field.dtype.itemsize),
+            )
+            for field in self.fields
+        }
+
+
+def _strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    strides = []
+    for size in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= size
+    return tuple(reversed(strides))
+
+
+@dataclass(frozen=True)
+class PuzzleSpec:
+    """What a puzzle is and what it provides."""
+
+    name: str
+    title: str
+    rules: str
+    actions: tuple[str, ...]
+    presets: tuple[Preset, ...]
+    default_params: str
+    easiest_params: str
+    """The easiest setting that the paper evaluates."""
+    human_params: str
+    """The easiest setting that the paper calls fit for people."""
+    params_help: tuple[str, ...]
+    params_pattern: str
+    params_alias: str
+    can_solve: bool
+    has_text: bool
+    undo: bool
+    """Whether UNDO is among the actions."""
+    hidden: bool
+    """Whether the player must not know all of the state."""
+
+    def fields(self, params: str | None = None) -> tuple[Field, ...]:
+        """The fields of an observation under these parameters."""
+        return layout(self.name, canonical_params(self.name, params)).fields
+
+    def n_actions(self, undo: bool = True) -> int:
+        """The number of actions, with UNDO or without."""
+        return len(self.actions) - (self.undo and not undo)
+
+
+@lru_cache(maxsize=1)
+def _handles() -> dict[str, Any]:
+    pointers = [lib.pz_puzzle_at(index) for index in range(lib.pz_count())]
+    return {_text(pointer.name): pointer for pointer in pointers}
+
+
+def handle(puzzle: str) -> Any:  # noqa: ANN401 (a cffi pointer)
+    """The C side's record of a puzzle."""
+    try:
+        return _handles()[puzzle]
+    except (KeyError, TypeError):
+        near = difflib.get_close_matches(str(puzzle).lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
+        raise UnknownPuzzle(f"there is no puzzle {puzzle!r}; did you mean {near[0]!r}?") from None
+
+
+def puzzles() -> list[str]:
+    """The names of all puzzles, sorted."""
+    return sorted(_handles())
+
+
+@cache
+def spec(puzzle: str) -> PuzzleSpec:
+    """The record of one puzzle."""
+    pointer = handle(puzzle)
+    names, keys = [], []
+    while pointer.actions[len(names)].name != ffi.NULL:
+        action = pointer.actions[len(names)]
+        names.append(_text(action.name))
+        keys.append(action.key)
+    title, params = ffi.new("char **"), ffi.new("char **")
+    presets = []
+    for index in range(lib.pz_preset_count(pointer)):
+        code = lib.pz_preset(pointer, index, title, params)
+        if code:
+            raise_for(code, f"{puzzle}: preset {index}")
+        presets.append(Preset(_text(title[0]), _text(params[0])))
+    code = lib.pz_params_canonical(pointer, b"", 1, 0, params)
+    if code:
+        raise_for(code, f"{puzzle}: default parameters")
+    return PuzzleSpec(
+        name=puzzle,
+        title=_text(pointer.title),
+        rules=_text(pointer.rules),
+        actions=tuple(names),
+        presets=tuple(presets),
+        default_params=presets[0].params if presets else _text(params[0]),
+        easiest_params=_text(pointer.easiest),
+        human_params=_text(pointer.human),
+        params_help=tuple(_text(pointer.params_help).splitlines()),
+        params_pattern=_text(pointer.params_pattern),
+        params_alias=_text(pointer.params_alias),
+        can_solve=bool(lib.pz_can_solve(pointer)),
+        has_text=bool(lib.pz_has_text(pointer)),
+        undo=lib.PZ_UNDO in keys,
+        hidden=bool(pointer.hidden),
+    )
+
+
+@lru_cache(maxsize=1024)
+def canonical_params(puzzle: str, params: str | None = None) -> str:
+    """The full form of a parameter string; what is not wholly understood is an error.
+
+    The engine itself never complains: it reads ``garbage`` as its default and ``3x3;rm`` as ``3x3``.
+    """
+    about = spec(puzzle)
+    if params is None:
+        return about.default_params
+    if not isinstance(params, str):
+        raise InvalidParams(f"{puzzle}: parameters are a string such as {about.default_params!r}, not {params!r}")
+    if not re.fullmatch(about.params_pattern, params):
+        start = re.match(about.params_pattern, params)
+        understood = (
+            f"only its start {start[0]!r} is understood" if start and start[0] else "nothing of it is understood"
+        )
+        raise InvalidParams(
+            f"{puzzle}: {params!r} is no parameter string: {understood}. "
+            f"Write {about.easiest_params!r} or {about.default_params!r}: {'; '.join(about.params_help)}."
+        )
+    if about.params_alias:
+        written, meant = about.params_alias.split("=")
+        params = params.replace(written, meant)
+    result = ffi.new("char **")
+    code = lib.pz_params_canonical(handle(puzzle), params.encode(), 1, 1, result)
+    if code:
+        raise_for(code, f"{puzzle}: params {params!r}")
+    return _text(result[0])
+
+
+def set_max_cells(cells: int) -> None:
+    """Allow larger boards. The limit (2,500 cells at first) is there because generators slow down steeply with size."""
+    lib.pz_max_cells = float(cells)
+    canonical_params.cache_clear()
+
+
+@lru_cache(maxsize=256)
+def layout(puzzle: str, params: str) -> Layout:
+    """The layout of observations under canonical parameters."""
+    native = ffi.new("pz_layout *")
+    code = lib.pz_layout_of(handle(puzzle), params.encode(), native)
+    if code:
+        raise_for(code, f"{puzzle}: params {params!r}")
+    fields = tuple(
+        Field(
+            name=_text(field.name),
+            shape=tuple(field.shape[axis] for axis in range(field.ndim)),
+            dtype=_DTYPES[field.itemsize],
+            low=field.low,
+            high=field.high,
+            about=_text(field.about),
+            is_ui=bool(field.is_ui),
+            offset=field.offset,
+        )
+        for field in (native.fields[index] for index in range(native.n_fields))
+    )
+    return Layout(fields, native.record_size)
+
+
+def optimal_steps(puzzle: str, params: str | None = None) -> int:
+    """The paper's upper bound on the number of steps that an optimal player needs."""
+    steps = ffi.new("double *")
+    params = canonical_params(puzzle, params)
+    code = lib.pz_optimal_steps(handle(puzzle), params.encode(), steps)
+    if code:
+        raise_for(code, f"{puzzle}: params {params!r}")
+    return math.floor(steps[0])

@@ -1,0 +1,120 @@
+"""The cffi definitions of ``puzzleport._native`` (API mode, out of line).
+
+Run as a script it writes the C source of the extension module: ``python ffi.py OUTPUT.c``.
+The declarations mirror ``include/session.h``; the C compiler checks every one of them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from cffi import FFI
+
+CDEF = """
+enum pz_error { PZ_OK, PZ_BAD_PARAMS, PZ_BAD_ID, PZ_TIMEOUT, PZ_ENGINE, PZ_INTERRUPTED, PZ_NO_SOLUTION, PZ_CORRUPT, ... };
+#define PZ_FLAG_UNDO ...
+#define PZ_FLAG_HISTORY ...
+#define PZ_UNDO ...
+
+typedef struct { char name[...]; char about[...]; int32_t low, high, itemsize, ndim, shape[...], count, offset, is_ui; ...; }
+    pz_field;
+typedef struct { int32_t n_fields, record_size, ui_offset; pz_field fields[...]; ...; } pz_layout;
+typedef struct { const char *name; int key; ...; } pz_action;
+typedef struct { const char *name, *title, *rules; const pz_action *actions; const char *easiest, *human, *params_pattern,
+    *params_help, *params_alias; bool hidden; ...; } pz_puzzle;
+typedef struct { int32_t changed, status, moves, repeats, steps, ended; } pz_outcome;
+typedef struct pz_session pz_session;
+typedef struct pz_batch pz_batch;
+typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks; } pz_batch_buffers;
+
+double pz_max_cells;
+size_t pz_pool_limit;
+size_t pz_live_pools(void);
+
+int pz_count(void);
+const pz_puzzle *pz_puzzle_at(int index);
+const char *pz_last_error(void);
+int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical);
+int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps);
+int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout);
+int pz_can_solve(const pz_puzzle *puzzle);
+int pz_has_text(const pz_puzzle *puzzle);
+int pz_preset_count(const pz_puzzle *puzzle);
+int pz_preset(const pz_puzzle *puzzle, int index, const char **title, const char **params);
+
+int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed, const char *desc, int flags,
+                   double timeout, pz_session **result);
+void pz_session_free(pz_session *session);
+int pz_session_reset(pz_session *session, const char *params, const char *seed, const char *desc, double timeout);
+int pz_session_clone(const pz_session *session, pz_session **result);
+int pz_n_actions(const pz_session *session);
+const pz_layout *pz_session_layout(const pz_session *session);
+const pz_puzzle *pz_session_puzzle(const pz_session *session);
+int pz_session_flags(const pz_session *session);
+const char *pz_session_params(const pz_session *session);
+const char *pz_session_seed(const pz_session *session);
+const char *pz_session_desc(const pz_session *session);
+uint64_t pz_session_hash(const pz_session *session);
+uint64_t pz_session_instance(const pz_session *session);
+void pz_session_bind(pz_session *session, void *record, uint8_t *mask, pz_outcome *outcome);
+void pz_session_limit(pz_session *session, int max_steps, int max_repeats);
+int pz_session_step(pz_session *session, int action);
+int pz_session_undo(pz_session *session);
+int pz_session_solve(pz_session *session);
+int pz_session_solution(pz_session *session, void *record);
+int pz_session_text(pz_session *session, const char **text);
+int pz_session_save(pz_session *session, const uint8_t **bytes, int64_t *size);
+int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result);
+size_t pz_session_memory(const pz_session *session);
+uint64_t pz_episode_seed(uint64_t seed, uint64_t episode);
+
+int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads, int flags, double timeout,
+                 int max_steps, int max_repeats, pz_batch **result);
+void pz_batch_free(pz_batch *batch);
+int pz_batch_threads(const pz_batch *batch);
+const pz_layout *pz_batch_layout(const pz_batch *batch);
+pz_session *pz_batch_session(pz_batch *batch, int slot);
+void pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
+int pz_batch_reset(pz_batch *batch, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
+int pz_batch_step(pz_batch *batch, const int64_t *actions, int autoreset);
+int pz_batch_failed_slot(const pz_batch *batch);
+void pz_batch_streams(const pz_batch *batch, uint64_t *seeds, uint64_t *episodes);
+int pz_rollout(const pz_puzzle *puzzle, const char *params, int flags, double timeout, int policy, int threads,
+               int64_t episodes, const uint64_t *seeds, int max_steps, int32_t *status, int32_t *steps,
+               volatile int64_t *progress);
+int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
+            int64_t *changed);
+
+void pz_watch_signals(void);
+"""
+
+SOURCE = """
+#include "session.h"
+
+/* Asked now and then during long calls: lets Ctrl-C through, as a KeyboardInterrupt that Python raises for us. */
+static int python_wants_to_stop(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    int stop = PyErr_CheckSignals();
+    if (stop) PyErr_Clear();
+    PyGILState_Release(state);
+    return stop;
+}
+
+static void pz_watch_signals(void)
+{
+    pz_interrupted = python_wants_to_stop;
+}
+"""
+
+
+def builder() -> FFI:
+    """The module's definition."""
+    ffi = FFI()
+    ffi.cdef(CDEF)
+    ffi.set_source("puzzleport._native", SOURCE)
+    return ffi
+
+
+if __name__ == "__main__":
+    builder().emit_c_code(sys.argv[1])

@@ -1,0 +1,30 @@
+/* The letters that the canvas writes with: a skeleton per sign, drawn with a round pen. */
+#ifndef PZ_GLYPHS_H
+#define PZ_GLYPHS_H
+
+/*
+ * A path is a list of commands, each a letter and whole numbers. Coordinates are those of the pen's centre in percent
+ * of the sign's own box: x from its left (0) to its right edge (100), y from the baseline (0) up to the height of
+ * capitals (100); lower case reaches 72, and -28 below the line.
+ *
+ *     M x y           put the pen there
+ *     L x y           straight line
+ *     H x y, V x y    a quarter of an ellipse that leaves horizontally (H) or vertically (V)
+ *     C a b c d x y   cubic curve with the control points (a, b) and (c, d)
+ *     D x y           dot
+ *
+ * Straight lines along an axis and the turning points of quarters are moved to whole pixels when a sign is drawn small.
+ */
+typedef struct pz_glyph {
+    int width;          /* of the box, in percent of the height of capitals; at least the pen's breadth is taken */
+    const char *path;
+} pz_glyph;
+
+enum { PZ_GLYPHS = 98 }; /* printable ASCII, then the signs beyond it */
+
+extern const pz_glyph pz_glyphs[PZ_GLYPHS];
+
+/* The index of a Unicode code point in pz_glyphs, or -1. */
+int pz_glyph_index(unsigned code);
+
+#endif

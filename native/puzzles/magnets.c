@@ -1,0 +1,162 @@
+#include "puzzle.h"
+#define thegame pz_game_magnets
+#include <magnets.c>
+
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+
+static double pz_optimal_steps(const game_params *params)
+{
+    return (double)params->w * params->h * (params->w + params->h + 2);
+}
+
+static double pz_cells(const game_params *params)
+{
+    return (double)params->w * params->h;
+}
+
+/* A line holds a pole at most on every other square, and a description has one character for a count: 61 at most. */
+static const char *pz_check_params(const game_params *params)
+{
+    if (params->w > 122 || params->h > 122) return "Width and height must be at most 122";
+    return NULL;
+}
+
+/* The ticks beside the counts need the mouse: no field. */
+static void pz_fields(const game_params *params, pz_layout *layout)
+{
+    const int w = params->w, h = params->h;
+    PZ_GRID(layout, "dominoes", h, w, 0, 4, "where the other half of the square's domino lies: 1 up, 2 down, 3 left, 4 "
+            "right; 0 for no domino");
+    PZ_VECTOR(layout, "row_plus", h, -1, (w + 1) / 2, "plus poles in each row, -1 for not told");
+    PZ_VECTOR(layout, "row_minus", h, -1, (w + 1) / 2, "minus poles in each row, -1 for not told");
+    PZ_VECTOR(layout, "column_plus", w, -1, (h + 1) / 2, "plus poles in each column, -1 for not told");
+    PZ_VECTOR(layout, "column_minus", w, -1, (h + 1) / 2, "minus poles in each column, -1 for not told");
+    PZ_GRID(layout, "poles", h, w, 0, 3, "what the player put there: 0 nothing, 1 plus, 2 minus, 3 neutral");
+    PZ_GRID(layout, "not_neutral", h, w, 0, 1, "1 where the player noted that the domino is a magnet");
+    PZ_GRID(layout, "errors", h, w, 0, 1, "1 where a pole touches its like");
+    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
+    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+}
+
+static int pz_partner(const game_state *state, int at)
+{
+    const int step = state->common->dominoes[at] - at;
+    return step == 0 ? 0 : step == -state->w ? 1 : step == state->w ? 2 : step == -1 ? 3 : 4;
+}
+
+/* The engine sets the square without a domino, which is no choice of the player's. */
+static int pz_pole(const game_state *state, int at)
+{
+    if (state->grid[at] != NEUTRAL) return state->grid[at];
+    return state->flags[at] & GS_SET && state->common->dominoes[at] != at ? 3 : 0;
+}
+
+static void pz_observe(const game_state *state, pz_record *out)
+{
+    const int w = state->w, h = state->h, n = state->wh;
+    const int *rows = state->common->rowcount, *columns = state->common->colcount;
+    PZ_PUT(out, n, pz_partner(state, i));
+    PZ_PUT(out, h, rows[3 * i + POSITIVE]);
+    PZ_PUT(out, h, rows[3 * i + NEGATIVE]);
+    PZ_PUT(out, w, columns[3 * i + POSITIVE]);
+    PZ_PUT(out, w, columns[3 * i + NEGATIVE]);
+    PZ_PUT(out, n, pz_pole(state, i));
+    PZ_PUT(out, n, (state->flags[i] & GS_NOTNEUTRAL) != 0);
+    PZ_PUT(out, n, (state->flags[i] & GS_ERROR) != 0);
+}
+
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+{
+    PZ_PUT1(out, ui->cur_x);
+    PZ_PUT1(out, ui->cur_y);
+}
+
+static void pz_visit(game_state *state, pz_visitor *v)
+{
+    PZ_VISIT(v, state->grid, state->wh);
+    PZ_VISIT(v, state->flags, state->wh);
+    PZ_VISIT(v, state->counts_done, 2 * (state->w + state->h));
+    PZ_VISIT1(v, state->completed);
+    PZ_VISIT1(v, state->solved);
+}
+
+/* A solved game hides the cursor, and SELECT would then only show it again. */
+static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+{
+    ui->cur_visible = true;
+    return interpret_move(state, ui, ds, 0, 0, action->key);
+}
+
+/* From a board that is not empty the engine's solver fails its own assertions: it gets the initial one. */
+static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
+{
+    char *move = solve_game(initial, initial, aux, error);
+    if (!move) return NULL;
+    game_state *solved = execute_move(state, move);
+    sfree(move);
+    return solved;
+}
+
+static void pz_print_count(pz_text *text, int count)
+{
+    if (count < 0)
+        pz_print(text, "  .");
+    else
+        pz_print(text, "%3d", count);
+}
+
+/* The engine's own text does not tell a domino noted as a magnet from an empty one. */
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+{
+    const int w = state->w, h = state->h;
+    const int *rows = state->common->rowcount, *columns = state->common->colcount;
+    pz_text text = {NULL, 0, 0};
+    pz_print(&text, "  +");
+    for (int x = 0; x < w; x++) pz_print_count(&text, columns[3 * x + POSITIVE]);
+    for (int y = 0; y <= h; y++) {
+        pz_print(&text, "\n   ");
+        for (int x = 0; x < w; x++)
+            pz_print(&text, y && y < h && pz_partner(state, y * w + x) == 1 ? "+  " : "+--");
+        pz_print(&text, "+\n");
+        if (y == h) break;
+        pz_print_count(&text, rows[3 * y + POSITIVE]);
+        for (int x = 0; x < w; x++) {
+            const int at = y * w + x, side = pz_partner(state, at);
+            const char sign = !side ? '#' : state->flags[at] & GS_NOTNEUTRAL ? '?' : " +-*"[pz_pole(state, at)];
+            pz_print(&text, "%c%c ", side == 3 ? ' ' : '|', sign);
+        }
+        pz_print(&text, "|");
+        pz_print_count(&text, rows[3 * y + NEGATIVE]);
+    }
+    pz_print(&text, "   ");
+    for (int x = 0; x < w; x++) pz_print_count(&text, columns[3 * x + NEGATIVE]);
+    pz_print(&text, "  -\n");
+    return text.chars;
+}
+
+PZ_PUZZLE(magnets,
+    .title = "Magnets",
+    .rules = "The board is laid out with dominoes. Each of them is either a magnet, with a plus pole on one square and a "
+             "minus pole on the other, or neutral. Like poles may not touch along an edge, and the counts at the border "
+             "give the plus poles (above and left) and minus poles (below and right) of a column or row, where they are "
+             "told. SELECT steps the square under the cursor from empty to plus to minus and back, with its other half "
+             "opposite; SELECT2 steps the domino from empty to neutral to a note that it is a magnet and back. Neither "
+             "changes what the other has set, but SELECT overwrites the note.",
+    .ui_size = sizeof(game_ui),
+    .actions = pz_actions,
+    .easiest = "3x3deS",
+    .human = "6x5de",
+    .params_pattern = "\\d{1,4}(x\\d{1,4})?(d[et])?S?",
+    .params_help = "WxH: width and height, 2 to 122\n"
+                   "dX: difficulty, e easy, t tricky\n"
+                   "S: leave out counts that are not needed",
+    .check_params = pz_check_params,
+    .cells = pz_cells,
+    .optimal_steps = pz_optimal_steps,
+    .fields = pz_fields,
+    .observe = pz_observe,
+    .observe_ui = pz_observe_ui,
+    .visit = pz_visit,
+    .press = pz_press,
+    .solved = pz_solved,
+    .text = pz_text_board);

@@ -1,0 +1,144 @@
+#include "puzzle.h"
+#define thegame pz_game_mines
+#include <mines.c>
+
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_UNDO_ACTION, PZ_END};
+
+/* What the engine keeps in a square that is not open. */
+enum { PZ_FLAG = -1, PZ_COVERED = -2, PZ_EXPLODED = 65 };
+
+static double pz_optimal_steps(const game_params *params)
+{
+    return (double)params->w * params->h * (params->w + params->h + 1);
+}
+
+static double pz_cells(const game_params *params)
+{
+    return (double)params->w * params->h;
+}
+
+/* How many mines there are, which the engine shows from the start: before they are laid only their number exists. */
+static int pz_mine_count(const game_state *state)
+{
+    const struct mine_layout *layout = state->layout;
+    if (!layout->mines) return max(layout->n, 0); /* a description written by hand may say anything */
+    int count = 0;
+    for (int at = 0; at < state->w * state->h; at++) count += layout->mines[at];
+    return count;
+}
+
+/*
+ * An undo back to the covered board keeps the mines where they are, so that opening is no longer safe there: whether
+ * they are laid is a field. No key of the engine sets its question mark.
+ */
+static void pz_fields(const game_params *params, pz_layout *layout)
+{
+    const int w = params->w, h = params->h;
+    PZ_GRID(layout, "numbers", h, w, -1, 8, "mines around each open square, -1 where it is not open");
+    PZ_GRID(layout, "flags", h, w, 0, 1, "1 where the player has marked a mine");
+    PZ_GRID(layout, "exploded", h, w, 0, 1, "1 where the player has opened a mine");
+    PZ_SCALAR(layout, "mines", 0, w * h, "number of mines on the board");
+    PZ_SCALAR(layout, "laid", 0, 1, "0 until the first square is opened: that one is never a mine");
+    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
+    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+}
+
+static void pz_observe(const game_state *state, pz_record *out)
+{
+    const int n = state->w * state->h;
+    const signed char *grid = state->grid;
+    PZ_PUT(out, n, grid[i] >= 0 && grid[i] <= 8 ? grid[i] : -1);
+    PZ_PUT(out, n, grid[i] == PZ_FLAG);
+    PZ_PUT(out, n, grid[i] == PZ_EXPLODED);
+    PZ_PUT1(out, pz_mine_count(state));
+    PZ_PUT1(out, state->layout->mines != NULL);
+}
+
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+{
+    PZ_PUT1(out, ui->cur_x);
+    PZ_PUT1(out, ui->cur_y);
+}
+
+/* The layout is the description's, or the superseded one's once the mines are laid: never visited. */
+static void pz_visit(game_state *state, pz_visitor *v)
+{
+    PZ_VISIT(v, state->grid, state->w * state->h);
+    PZ_VISIT1(v, state->dead);
+    PZ_VISIT1(v, state->won);
+    PZ_VISIT1(v, state->used_solve);
+}
+
+/* The first opening lays the mines in what all states of the game share: it can be made, but not tried. */
+static int pz_legal(const game_state *state, const game_ui *ui, const int *own, const pz_action *action)
+{
+    if (state->layout->mines || action->key != CURSOR_SELECT) return -1;
+    return state->grid[ui->cur_y * state->w + ui->cur_x] == PZ_COVERED;
+}
+
+static bool pz_stuck(const game_state *state)
+{
+    return state->dead;
+}
+
+/* The engine's solver calls its own result lost, and shows a dead player's mistakes instead of the solution. */
+static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
+{
+    if (!state->layout->mines) {
+        *error = "no mines are laid before the first square is opened";
+        return NULL;
+    }
+    game_state *alive = dup_game(state);
+    alive->dead = false;
+    game_state *solved = execute_move(alive, "S");
+    free_game(alive);
+    solved->won = true;
+    solved->used_solve = false;
+    return solved;
+}
+
+/* The engine's own text leaves out the number of mines. */
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+{
+    pz_text text = {NULL, 0, 0};
+    int flags = 0;
+    for (int at = 0; at < state->w * state->h; at++) {
+        const int value = state->grid[at];
+        flags += value == PZ_FLAG;
+        pz_print(&text, "%c%s",
+                 value == PZ_FLAG ? 'F' : value == PZ_EXPLODED ? '*' : value < 0 ? '#' : value ? '0' + value : '.',
+                 (at + 1) % state->w ? " " : "\n");
+    }
+    pz_print(&text, "flags %d of %d mines%s\n", flags, pz_mine_count(state),
+             state->layout->mines ? "" : ", which are laid when the first square is opened");
+    return text.chars;
+}
+
+PZ_PUZZLE(mines,
+    .title = "Mines",
+    .rules = "Mines lie hidden under a covered board. Open every square that has none; an open square tells how many "
+             "of its up to eight neighbours are mines, and one without such neighbours opens them all. SELECT opens "
+             "the square under the cursor, or, on an open number with as many flags around it, all its other "
+             "neighbours. SELECT2 sets or removes a flag, which also keeps a square from being opened. The first "
+             "square opened is never a mine. Opening a mine ends the game; UNDO takes the last move back, even that "
+             "one, while the mines stay where they are.",
+    .ui_size = sizeof(game_ui),
+    .actions = pz_actions,
+    .easiest = "4x4n2",
+    .human = "9x9n10",
+    .params_pattern = "\\d{1,4}(x\\d{1,4})?(n\\d{1,7})?(p?a|X\\d{1,4}|Y\\d{1,4})*",
+    .params_help = "WxH: width and height\n"
+                   "nN: number of mines, a tenth of the squares if left out\n"
+                   "a or pa: boards may need a guess\n"
+                   "XN, YN: first square opened where no player opens it, without effect here",
+    .cells = pz_cells,
+    .optimal_steps = pz_optimal_steps,
+    .hidden = true,
+    .fields = pz_fields,
+    .observe = pz_observe,
+    .observe_ui = pz_observe_ui,
+    .visit = pz_visit,
+    .legal = pz_legal,
+    .stuck = pz_stuck,
+    .solved = pz_solved,
+    .text = pz_text_board);

@@ -1,0 +1,129 @@
+#include "puzzle.h"
+#define thegame pz_game_palisade
+#include <palisade.c>
+#undef clone
+
+/* CTRL is a key that stays down: own[0] says whether it is. */
+enum { PZ_CTRL };
+
+static const pz_action pz_actions[] = {PZ_ARROWS, {"CTRL", MOD_CTRL}, PZ_END};
+
+static double pz_optimal_steps(const game_params *params)
+{
+    const double w = params->w, h = params->h;
+    return (2 * w * h - w - h) * (w + h + 3);
+}
+
+static double pz_cells(const game_params *params)
+{
+    return (double)params->w * params->h;
+}
+
+/* No action reaches the marks for "no wall here", so they are no field. */
+static void pz_fields(const game_params *params, pz_layout *layout)
+{
+    const int w = params->w, h = params->h;
+    PZ_GRID(layout, "clues", h, w, -1, 4, "walls that the square wants around it, -1 for any number");
+    PZ_GRID(layout, "vertical_edges", h, w + 1, 0, 1,
+            "1 where a wall stands left of the square; the first and last columns are the rim, always 1");
+    PZ_GRID(layout, "horizontal_edges", h + 1, w, 0, 1,
+            "1 where a wall stands above the square; the first and last rows are the rim, always 1");
+    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
+    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_UI_SCALAR(layout, "ctrl", 0, 1, "1 while CTRL is held: arrows then build and remove walls");
+}
+
+static int pz_vertical(const game_state *state, int at)
+{
+    const int w = state->shared->params.w, x = at % (w + 1), y = at / (w + 1);
+    return x == w || (state->borders[y * w + x] & BORDER_L);
+}
+
+static int pz_horizontal(const game_state *state, int at)
+{
+    const int w = state->shared->params.w, h = state->shared->params.h;
+    return at >= w * h || (state->borders[at] & BORDER_U);
+}
+
+static void pz_observe(const game_state *state, pz_record *out)
+{
+    const int w = state->shared->params.w, h = state->shared->params.h;
+    PZ_PUT(out, w * h, state->shared->clues[i]);
+    PZ_PUT(out, (w + 1) * h, pz_vertical(state, i));
+    PZ_PUT(out, w * (h + 1), pz_horizontal(state, i));
+}
+
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+{
+    PZ_PUT1(out, ui->x / 2);
+    PZ_PUT1(out, ui->y / 2);
+    PZ_PUT1(out, own[PZ_CTRL]);
+}
+
+static void pz_visit(game_state *state, pz_visitor *v)
+{
+    PZ_VISIT(v, state->borders, state->shared->params.w * state->shared->params.h);
+    PZ_VISIT1(v, state->completed);
+    PZ_VISIT1(v, state->cheated);
+}
+
+/* Only with the cursor on whole squares does the engine heed CTRL; on the half grid it wants SELECT for a wall. */
+static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+{
+    memset(ui, 0, sizeof *ui);
+    ui->x = ui->y = 1;
+    ui->show = ui->legacy_cursor = true;
+}
+
+static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+{
+    if (action->key == MOD_CTRL) {
+        own[PZ_CTRL] = !own[PZ_CTRL];
+        return MOVE_UI_UPDATE;
+    }
+    return interpret_move(state, ui, ds, 0, 0, action->key | (own[PZ_CTRL] ? MOD_CTRL : 0));
+}
+
+/* The engine's solution also marks every edge without a wall, which no play does and no action could take back. */
+static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
+{
+    char *move = solve_game(initial, state, aux, error);
+    if (!move) return NULL;
+    game_state *solved = execute_move(state, move);
+    sfree(move);
+    const int n = state->shared->params.w * state->shared->params.h;
+    for (int at = 0; solved && at < n; at++) solved->borders[at] &= BORDER_MASK;
+    return solved;
+}
+
+/* A black square in the corner of the margin while CTRL is held. */
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const int *own)
+{
+    const int at = MARGIN / 4, size = max(MARGIN / 2, 1);
+    draw_rect(dr, at, at, size, size, own[PZ_CTRL] ? COL_GRID : COL_BACKGROUND);
+    draw_update(dr, at, at, size, size);
+}
+
+PZ_PUZZLE(palisade,
+    .title = "Palisade",
+    .rules = "Build walls along the grid lines until the board falls into regions that all have the given number of "
+             "squares. A clue counts the walls around its square, the rim included, and no wall may end inside a "
+             "region. Arrows move the cursor. CTRL is held down until it is pressed again; meanwhile an arrow leaves "
+             "the cursor alone and builds the wall on that side of its square, or removes it.",
+    .ui_size = sizeof(game_ui),
+    .actions = pz_actions,
+    .easiest = "2x3n3",
+    .human = "5x5n5",
+    .params_pattern = "\\d{1,4}(x\\d{1,4})?(n\\d{1,4})?",
+    .params_help = "WxH: width and height\n"
+                   "nN: squares in each region, a divisor of the area; the width when left out",
+    .cells = pz_cells,
+    .optimal_steps = pz_optimal_steps,
+    .fields = pz_fields,
+    .observe = pz_observe,
+    .observe_ui = pz_observe_ui,
+    .visit = pz_visit,
+    .start_ui = pz_start_ui,
+    .press = pz_press,
+    .solved = pz_solved,
+    .draw_own = pz_draw_own);

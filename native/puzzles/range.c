@@ -1,0 +1,68 @@
+#include "puzzle.h"
+#define thegame pz_game_range
+#include <range.c>
+
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+
+static double pz_optimal_steps(const game_params *params)
+{
+    return (double)params->w * params->h * (params->w + params->h + 1);
+}
+
+static double pz_cells(const game_params *params)
+{
+    return (double)params->w * params->h;
+}
+
+static void pz_fields(const game_params *params, pz_layout *layout)
+{
+    const int w = params->w, h = params->h;
+    PZ_GRID(layout, "clues", h, w, 0, w + h - 1, "white squares that are in view from here, this one included; 0 for "
+            "no clue");
+    PZ_GRID(layout, "colours", h, w, 0, 2, "1 painted black, 2 dotted as white, 0 for neither and for clues");
+    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
+    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+}
+
+static void pz_observe(const game_state *state, pz_record *out)
+{
+    const int n = state->params.w * state->params.h;
+    const puzzle_size *grid = state->grid;
+    PZ_PUT(out, n, grid[i] > 0 ? grid[i] : 0);
+    PZ_PUT(out, n, grid[i] == BLACK ? 1 : grid[i] == WHITE ? 2 : 0);
+}
+
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+{
+    PZ_PUT1(out, ui->c);
+    PZ_PUT1(out, ui->r);
+}
+
+static void pz_visit(game_state *state, pz_visitor *v)
+{
+    PZ_VISIT(v, state->grid, state->params.w * state->params.h);
+    PZ_VISIT1(v, state->has_cheated);
+    PZ_VISIT1(v, state->was_solved);
+}
+
+/* The engine keeps a size in a signed char, where 300 would silently become 44: the pattern ends at 127. */
+#define PZ_SIZE "(\\d{1,2}|1[01]\\d|12[0-7])"
+
+PZ_PUZZLE(range,
+    .title = "Range",
+    .rules = "Paint some squares black so that no two black squares share a side, all white squares hang together, and "
+             "every number counts the white squares that can be seen from it along its row and column up to the next "
+             "black one, its own square included. Numbered squares stay white. SELECT takes the square under the cursor "
+             "from blank to black, from black to a dot that notes it as white, and from the dot back to blank.",
+    .ui_size = sizeof(game_ui),
+    .actions = pz_actions,
+    .easiest = "3x3",
+    .human = "9x6",
+    .params_pattern = PZ_SIZE "(x" PZ_SIZE ")?",
+    .params_help = "WxH: width and height",
+    .cells = pz_cells,
+    .optimal_steps = pz_optimal_steps,
+    .fields = pz_fields,
+    .observe = pz_observe,
+    .observe_ui = pz_observe_ui,
+    .visit = pz_visit);

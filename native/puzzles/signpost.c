@@ -1,0 +1,174 @@
+#include "puzzle.h"
+#define thegame pz_game_signpost
+#include <signpost.c>
+
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+
+enum { PZ_STAR = DIR_MAX }; /* what the last square shows in place of an arrow */
+
+static double pz_optimal_steps(const game_params *params)
+{
+    return 2.0 * params->w * params->h * (params->w + params->h + 1);
+}
+
+static double pz_cells(const game_params *params)
+{
+    return (double)params->w * params->h;
+}
+
+static int pz_direction(const game_state *state, int at)
+{
+    const bool last = state->nums[at] == state->n && (state->flags[at] & FLAG_IMMUTABLE);
+    return last ? PZ_STAR : state->dirs[at];
+}
+
+/* As the engine draws it; once a chain contradicts itself, all squares stay wrong for good. */
+static bool pz_is_wrong(const game_state *state, int at)
+{
+    return state->impossible || state->nums[at] < 0 || (state->flags[at] & FLAG_ERROR);
+}
+
+/*
+ * Numbers above n are the engine's letters for chains that hang on no number yet. Which letter a chain has follows from
+ * no rule that a player could use, and changes nothing; that it has one does, so it is a field.
+ *
+ * A chain may run below 1, but a given 1 is never linked to: the lowest is a given 2 at the end of all other squares.
+ */
+static void pz_fields(const game_params *params, pz_layout *layout)
+{
+    const int w = params->w, h = params->h, n = w * h;
+    PZ_GRID(layout, "directions", h, w, 0, PZ_STAR, "where the square points: 0 up, then clockwise by eighths to 7; 8 "
+            "for the last square");
+    PZ_GRID(layout, "numbers", h, w, min(0, 3 - n), n, "number given or reached by counting along links, 0 for none");
+    PZ_GRID(layout, "fixed", h, w, 0, 1, "1 where the number is given");
+    PZ_GRID(layout, "lettered", h, w, 0, 1, "1 where the square is in a chain whose numbers are not known yet");
+    PZ_GRID(layout, "next", h, w, -1, n - 1, "square that this one is linked to, counted row by row; -1 for none");
+    PZ_GRID(layout, "previous", h, w, -1, n - 1, "square that is linked to this one, counted row by row; -1 for none");
+    PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
+    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
+    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_UI_SCALAR(layout, "dragging", 0, 2, "1 while a link is drawn from the held square, 2 while to it, 0 for neither");
+    PZ_UI_SCALAR(layout, "held_x", -1, w - 1, "column of the held square, -1 for none");
+    PZ_UI_SCALAR(layout, "held_y", -1, h - 1, "row of the held square, -1 for none");
+}
+
+static void pz_observe(const game_state *state, pz_record *out)
+{
+    const int n = state->n;
+    PZ_PUT(out, n, pz_direction(state, i));
+    PZ_PUT(out, n, state->nums[i] <= n ? state->nums[i] : 0);
+    PZ_PUT(out, n, (state->flags[i] & FLAG_IMMUTABLE) != 0);
+    PZ_PUT(out, n, state->nums[i] > n);
+    PZ_PUT(out, n, state->next[i]);
+    PZ_PUT(out, n, state->prev[i]);
+    PZ_PUT(out, n, pz_is_wrong(state, i));
+}
+
+/* The engine leaves the held square's place behind when it lets go: it means nothing then. */
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+{
+    PZ_PUT1(out, ui->cx);
+    PZ_PUT1(out, ui->cy);
+    PZ_PUT1(out, !ui->dragging ? 0 : ui->drag_is_from ? 1 : 2);
+    PZ_PUT1(out, ui->dragging ? ui->sx : -1);
+    PZ_PUT1(out, ui->dragging ? ui->sy : -1);
+}
+
+/*
+ * Who is in one chain with whom, which the engine keeps to forbid loops. After a move it counts this before it adds the
+ * links that the numbers imply, so that one and the same board forbids a loop or not, depending on how it came about.
+ * We count again from the links, which are all that can be seen.
+ */
+static void pz_join_chains(game_state *state)
+{
+    dsf_reinit(state->dsf);
+    for (int at = 0; at < state->n; at++)
+        if (state->next[at] >= 0 && state->next[at] < state->n) /* what is loaded has not been checked yet */
+            dsf_merge(state->dsf, at, state->next[at]);
+}
+
+static void pz_visit(game_state *state, pz_visitor *v)
+{
+    const int n = state->n;
+    PZ_VISIT(v, state->nums, n);
+    PZ_VISIT(v, state->flags, n);
+    PZ_VISIT(v, state->next, n);
+    PZ_VISIT(v, state->prev, n);
+    PZ_VISIT(v, state->numsi, n + 1); /* the last item outlives its number */
+    PZ_VISIT1(v, state->completed);
+    PZ_VISIT1(v, state->used_solve);
+    PZ_VISIT1(v, state->impossible);
+    pz_join_chains(state);
+}
+
+/* The engine leaves this one unset. */
+static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+{
+    ui->drag_is_from = false;
+}
+
+/* The engine hides the cursor when the game is won, and SELECT would then only bring it back, even after an undo. */
+static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+{
+    ui->cshow = true;
+    if (ui->dragging) pz_join_chains((game_state *)state); /* asking who is in a chain rearranges it, too */
+    return interpret_move(state, ui, ds, 0, 0, action->key);
+}
+
+/* A chain's letter as the engine draws it: a to z, then aa and so on. */
+static void pz_print_letter(pz_text *text, int set)
+{
+    if (set > 26) pz_print_letter(text, (set - 1) / 26);
+    pz_print(text, "%c", 'a' + (set - 1) % 26);
+}
+
+/* The engine's own overruns its buffer on boards that are higher than wide, and cuts those that are wider. */
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+{
+    static const char *const arrows[] = {"N", "NE", "E", "SE", "S", "SW", "W", "NW", "*"};
+    const int w = state->w, n = state->n;
+    pz_text text = {NULL, 0, 0};
+    for (int at = 0; at < n; at++) {
+        const int number = state->nums[at];
+        const size_t start = text.length;
+        pz_print(&text, "%-2s ", arrows[pz_direction(state, at)]);
+        if (number > n) {
+            pz_print_letter(&text, number / (n + 1));
+            if (number % (n + 1)) pz_print(&text, "+%d", number % (n + 1));
+        } else if (number || state->next[at] >= 0 || state->prev[at] >= 0) {
+            pz_print(&text, state->flags[at] & FLAG_IMMUTABLE ? "[%d]" : "%d", number);
+        } else {
+            pz_print(&text, ".");
+        }
+        if (pz_is_wrong(state, at)) pz_print(&text, "!");
+        if (at % w < w - 1)
+            pz_print(&text, "%*s ", (int)max(0, 9 - (int)(text.length - start)), "");
+        else
+            pz_print(&text, "\n");
+    }
+    return text.chars;
+}
+
+PZ_PUZZLE(signpost,
+    .title = "Signpost",
+    .rules = "Every square points in one direction. Link each square to one that it points at, near or far, until one "
+             "path visits all squares, from the square with the number 1 to the star, and passes the given numbers in "
+             "their places. SELECT holds the square under the cursor as the start of a link, SELECT2 as its end. A "
+             "second press of either on another square draws the link, which replaces links that stood in its way; "
+             "where the link is not possible, or on the held square itself, it only lets go.",
+    .ui_size = sizeof(game_ui),
+    .actions = pz_actions,
+    .easiest = "2x3",
+    .human = "4x4c",
+    .params_pattern = "\\d{1,4}(x\\d{1,4})?c?",
+    .params_help = "WxH: width and height\n"
+                   "c: the path starts and ends in opposite corners",
+    .cells = pz_cells,
+    .optimal_steps = pz_optimal_steps,
+    .fields = pz_fields,
+    .observe = pz_observe,
+    .observe_ui = pz_observe_ui,
+    .visit = pz_visit,
+    .start_ui = pz_start_ui,
+    .press = pz_press,
+    .text = pz_text_board);

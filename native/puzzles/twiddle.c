@@ -1,0 +1,74 @@
+#include "puzzle.h"
+#define thegame pz_game_twiddle
+#include <twiddle.c>
+
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+
+static double pz_optimal_steps(const game_params *params)
+{
+    const double w = params->w, h = params->h, n = params->n;
+    return (2 * w * h * n * n + 1) * (w + h - 2 * n + 1);
+}
+
+static double pz_cells(const game_params *params)
+{
+    return (double)params->w * params->h;
+}
+
+/* Tiles show which way up they are only where it matters. */
+static void pz_fields(const game_params *params, pz_layout *layout)
+{
+    const int w = params->w, h = params->h, n = params->n;
+    PZ_GRID(layout, "tiles", h, w, 1, params->rowsonly ? h : w * h, "number on each tile");
+    if (params->orientable)
+        PZ_GRID(layout, "orientations", h, w, 0, 3, "where the tile's top points: 0 up, 1 left, 2 down, 3 right");
+    PZ_UI_SCALAR(layout, "cursor_x", 0, w - n, "leftmost column of the block under the cursor");
+    PZ_UI_SCALAR(layout, "cursor_y", 0, h - n, "topmost row of the block under the cursor");
+}
+
+static void pz_observe(const game_state *state, pz_record *out)
+{
+    const int n = state->w * state->h;
+    PZ_PUT(out, n, state->grid[i] / 4);
+    if (state->orientable) PZ_PUT(out, n, state->grid[i] & 3);
+}
+
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+{
+    PZ_PUT1(out, ui->cur_x);
+    PZ_PUT1(out, ui->cur_y);
+}
+
+static void pz_visit(game_state *state, pz_visitor *v)
+{
+    PZ_VISIT(v, state->grid, state->w * state->h);
+    PZ_VISIT1(v, state->completed);
+    PZ_VISIT1(v, state->used_solve);
+    PZ_VISIT1(v, state->movecount);
+    PZ_VISIT1(v, state->lastx);
+    PZ_VISIT1(v, state->lasty);
+    PZ_VISIT1(v, state->lastr);
+}
+
+PZ_PUZZLE(twiddle,
+    .title = "Twiddle",
+    .rules = "Numbered tiles fill the board, and square blocks of them can be turned. Bring the numbers into order, "
+             "row by row; where tiles have a top, all must end upright, and where numbers repeat, equal ones may stand "
+             "in any order. Arrows move the cursor, which covers one whole block. SELECT turns that block a quarter "
+             "anticlockwise, SELECT2 a quarter clockwise.",
+    .ui_size = sizeof(game_ui),
+    .actions = pz_actions,
+    .easiest = "2x3n2",
+    .human = "3x3n2r",
+    .params_pattern = "\\d{1,4}(x\\d{1,4})?(n\\d{1,4})?(r|o|m\\d{1,4})*",
+    .params_help = "WxH: width and height\n"
+                   "nN: side of the blocks that turn, at least 2, at most the smaller of width and height\n"
+                   "r: one number for each row\n"
+                   "o: tiles must end upright\n"
+                   "mN: shuffled by N turns; without it, or with 0, by many",
+    .cells = pz_cells,
+    .optimal_steps = pz_optimal_steps,
+    .fields = pz_fields,
+    .observe = pz_observe,
+    .observe_ui = pz_observe_ui,
+    .visit = pz_visit);

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import numpy as np
+import puzzleport as pp
+import pytest
+from puzzleport.session import episode_seed
+
+from ..conftest import same
+
+
+def singles(puzzle, params, seeds, **options):
+    return [pp.Session(puzzle, params, seed=seed, **options) for seed in seeds]
+
+
+@pytest.mark.parametrize("autoreset", ["same_step", "next_step", "off"])
+def test_a_batch_equals_its_sessions_step_by_step(puzzle, autoreset):
+    params = pp.spec(puzzle).easiest_params
+    n, limits = 6, {"max_steps": 40, "max_repeats": 15}
+    batch = pp.Batch(puzzle, params, n, threads=2, autoreset=autoreset, **limits)
+    seeds = [100 + slot for slot in range(n)]
+    batch.reset(seed=seeds)
+    sessions = singles(puzzle, params, seeds, **limits)
+    episodes = [0] * n
+    random = np.random.default_rng(3)
+    for _ in range(120):
+        actions = random.integers(len(batch.actions), size=n)
+        step = batch.step(actions)
+        for slot, session in enumerate(sessions):
+            over = session.terminated or session.truncated
+            if over and autoreset == "next_step":
+                episodes[slot] += 1
+                session.reset(seed=episode_seed(seeds[slot], episodes[slot]))
+            elif not over:
+                session.step(int(actions[slot]))
+            shown = {name: values[slot] for name, values in step.observation.items()}
+            mask = step.mask[slot]
+            assert (step.status[slot], step.moves[slot]) == (session.status, session.moves)
+            assert (step.repeats[slot], step.steps[slot]) == (session.repeats, session.steps)
+            assert step.ended[slot] == (1 if session.terminated else 2 if session.truncated else 0)
+            if autoreset == "same_step" and step.ended[slot]:
+                final, final_mask = batch.final
+                assert same({name: values[slot] for name, values in final.items()}, session.observe())
+                assert np.array_equal(final_mask[slot], session.mask())
+                episodes[slot] += 1
+                session.reset(seed=episode_seed(seeds[slot], episodes[slot]))
+            assert same(shown, session.observe())
+            assert np.array_equal(mask, session.mask())
+
+
+def test_threads_do_not_change_anything():
+    def run(threads):
+        batch = pp.Batch("samegame", "5x5c3s2", 64, threads=threads, max_steps=60)
+        batch.reset(seed=5)
+        random = np.random.default_rng(5)
+        trace = []
+        for _ in range(100):
+            step = batch.step(random.integers(len(batch.actions), size=64))
+            trace.append(
+                (step.status.tobytes(), step.mask.tobytes(), *[v.tobytes() for v in step.observation.values()])
+            )
+        return trace
+
+    assert run(1) == run(2) == run(5)
+
+
+def test_rollouts_do_not_depend_on_threads(puzzle):
+    params = pp.spec(puzzle).easiest_params
+    for policy in ("random", "masked"):
+        a = pp.rollout(puzzle, params, policy=policy, episodes=12, max_steps=400, seed=1, threads=1)
+        b = pp.rollout(puzzle, params, policy=policy, episodes=12, max_steps=400, seed=1, threads=3)
+        assert np.array_equal(a.status, b.status)
+        assert np.array_equal(a.steps, b.steps)
+        assert (a.steps[a.status == 0] == 400).all() or policy == "masked"
+
+
+def test_a_rollout_is_what_playing_would_give():
+    """The masked policy from C never takes an action without effect, so it solves fifteen in fewer steps."""
+    plain = pp.rollout("fifteen", "2x2", episodes=300, seed=0)
+    masked = pp.rollout("fifteen", "2x2", policy="masked", episodes=300, seed=0)
+    assert plain.success_rate == masked.success_rate == 1.0
+    assert masked.mean_successful_steps < plain.mean_successful_steps * 0.7
+    assert np.array_equal(plain.seeds, masked.seeds)
+
+
+def test_rollout_reports_progress():
+    seen: list[int] = []
+    pp.rollout("fifteen", "3x3", episodes=40, max_steps=10_000, progress=seen.append)
+    assert seen[-1] == 40
+    assert seen == sorted(seen)
+
+
+def test_partial_resets_leave_the_others_alone():
+    batch = pp.Batch("net", "5x5", 4, autoreset="off")
+    batch.reset(seed=1)
+    batch.step([0, 1, 2, 3])
+    before = {name: values.copy() for name, values in batch.result.observation.items()}
+    steps = batch.result.steps.copy()
+    batch.reset(seed=[None, 77, None, None], which=np.array([False, True, False, False]))
+    for slot in (0, 2, 3):
+        assert all(np.array_equal(before[name][slot], batch.result.observation[name][slot]) for name in before)
+    assert (batch.result.steps == np.where([False, True, False, False], 0, steps)).all()
+    fresh = pp.Session("net", "5x5", seed=77)
+    assert same({name: values[1] for name, values in batch.result.observation.items()}, fresh.observe())
+
+
+def test_a_slot_can_be_taken_out_as_a_session():
+    batch = pp.Batch("pegs", "5x7cross", 2)
+    batch.reset(seed=1)
+    batch.step([3, 3])
+    session = batch.session(1)
+    assert same(session.observe(), {name: values[1] for name, values in batch.result.observation.items()})
+    batch.close()
+    assert session.step("UP").status == pp.Status.ONGOING
+
+
+def test_wrong_use_of_a_batch_is_said():
+    batch = pp.Batch("fifteen", "2x2", 3)
+    with pytest.raises(pp.InvalidAction, match="reset"):
+        batch.step([0, 0, 0])
+    batch.reset(seed=0)
+    for actions in ([0, 0], [0, 0, 4], [0, 0, -1], [0.5, 0, 0], [[0, 0, 0]], "abc"):
+        with pytest.raises(pp.InvalidAction):
+            batch.step(actions)
+    with pytest.raises(pp.InvalidSeed):
+        batch.reset(seed=[1, 2])
+    batch.step([0, 1, 2])
+    batch.close()
+    batch.close()
+    with pytest.raises(pp.SessionClosed):
+        batch.step([0, 0, 0])
+    with pytest.raises(pp.SessionClosed):
+        batch.reset(seed=1)
+    with pytest.raises(ValueError, match="at least one"):
+        pp.Batch("fifteen", "2x2", 0)
+    with pytest.raises(ValueError, match="policy"):
+        pp.rollout("fifteen", "2x2", policy="clever")

@@ -1,0 +1,46 @@
+"""A short form of what `puzzleport bench memory` does at length: the resident size stays flat."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import puzzleport as pp
+
+
+def resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
+
+
+def test_play_leaves_the_resident_size_flat(puzzle):
+    params = pp.spec(puzzle).easiest_params
+
+    def work(seed: int) -> None:
+        pp.rollout(puzzle, params, policy="masked", episodes=40, max_steps=500, seed=seed, threads=1)
+
+    work(0)
+    gc.collect()
+    before = resident()
+    for seed in range(1, 6):
+        work(seed)
+    gc.collect()
+    assert resident() - before < 2 << 20
+
+
+def test_sessions_come_and_go_without_a_trace(puzzle):
+    params = pp.spec(puzzle).easiest_params
+
+    def work() -> None:
+        for seed in range(100):
+            session = pp.Session(puzzle, params, seed=seed)
+            session.clone().step(0)
+            session.save()
+
+    work()
+    gc.collect()
+    before = resident()
+    for _ in range(5):
+        work()
+    gc.collect()
+    assert resident() - before < 2 << 20

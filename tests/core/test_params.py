@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import re
+
+import puzzleport as pp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from puzzleport.paper import table
+
+PAPERS = sorted(
+    {(row["puzzle"], row[level]) for row in table("parameters") for level in ("easiest", "human_easy")}
+    | {(row["puzzle"], row["params"]) for row in table("results")}
+)
+
+# The examples of the paper's table of optional parameters.
+EXAMPLES = [
+    ("blackbox", "w8h8m5M5"), ("bridges", "7x7i5e2m2d0"), ("cube", "c4x4"), ("dominosa", "6db"), ("fifteen", "4x4"),
+    ("filling", "13x9"), ("flip", "5x5c"), ("flood", "12x12c6m5"), ("galaxies", "7x7dn"), ("guess", "c6p4g10Bm"),
+    ("inertia", "10x8"), ("keen", "6dn"), ("lightup", "7x7b20s4d0"), ("loopy", "10x10t12dh"), ("magnets", "6x5dtS"),
+    ("map", "20x15n30dn"), ("mines", "9x9n10"), ("mosaic", "10x10h0"), ("net", "5x5wb0.5"), ("netslide", "4x4wb1m2"),
+    ("palisade", "5x5n5"), ("pattern", "15x15"), ("pearl", "8x8dtn"), ("pegs", "7x7cross"), ("range", "9x6"),
+    ("rect", "7x7e4"), ("samegame", "5x5c3s2"), ("signpost", "4x4c"), ("singles", "5x5de"), ("sixteen", "5x5m2"),
+    ("slant", "8x8de"), ("solo", "3x3"), ("tents", "8x8de"), ("towers", "5de"), ("tracks", "8x8dto"),
+    ("twiddle", "3x3n2"), ("undead", "4x4dn"), ("unequal", "4adk"), ("unruly", "8x8dt"), ("untangle", "25"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("puzzle", "params"), PAPERS)
+def test_everything_in_the_papers_tables_generates(puzzle, params):
+    session = pp.Session(puzzle, params, seed=1)
+    assert session.status == pp.Status.ONGOING
+    assert session.mask().any()
+
+
+@pytest.mark.parametrize(("puzzle", "params"), EXAMPLES)
+def test_the_papers_examples_are_understood(puzzle, params):
+    assert pp.spec(puzzle).fields(params)
+
+
+def test_every_preset_generates_a_game_that_its_id_starts_again(puzzle):
+    slow = 0
+    for preset in pp.spec(puzzle).presets:
+        try:
+            session = pp.Session(puzzle, preset.params, seed=3, timeout=5)
+        except pp.GenerationTimeout:
+            slow += 1
+            continue
+        assert session.params == preset.params
+        assert pp.Session(puzzle, game_id=session.game_id).hash() == session.hash() or pp.spec(puzzle).hidden
+    assert slow == 0
+
+
+def test_canonical_params_are_a_fixed_point(puzzle):
+    about = pp.spec(puzzle)
+    for params in (about.easiest_params, about.human_params):
+        full = pp.canonical_params(puzzle, params)
+        assert pp.canonical_params(puzzle, full) == full
+
+
+def test_galaxies_alias():
+    assert pp.canonical_params("galaxies", "3x3de") == "3x3dn"
+
+
+@pytest.mark.parametrize(
+    "junk", ["garbage", "3x3;rm", "-3x3", "3x3 ", " 3x3", "3x3\n", "３x３", "3x3#1", "3x3:a", "\0"]
+)
+def test_junk_is_refused_with_what_is_understood(puzzle, junk):
+    with pytest.raises(pp.InvalidParams, match=r"understood"):
+        pp.Session(puzzle, junk, seed=1)
+
+
+@pytest.mark.parametrize("junk", [3, 3.5, b"3x3", ["3x3"], True])
+def test_what_is_no_string_is_refused(junk):
+    with pytest.raises((pp.InvalidParams, TypeError)):
+        pp.Session("bridges", junk, seed=1)
+
+
+def test_the_engines_own_words_come_through():
+    with pytest.raises(pp.InvalidParams, match="Width and height must be at least 3"):
+        pp.Session("bridges", "2x2")
+    with pytest.raises(pp.InvalidParams, match="Grid size must be between 3 and 9"):
+        pp.Session("keen", "2")
+
+
+def test_the_message_says_how_far_it_was_understood():
+    with pytest.raises(pp.InvalidParams, match=re.escape("only its start '3x3' is understood")):
+        pp.Session("bridges", "3x3;rm")
+
+
+def test_large_boards_need_permission():
+    with pytest.raises(pp.InvalidParams, match="limit"):
+        pp.Session("fifteen", "200x200", seed=1)
+    pp.set_max_cells(50_000)
+    try:
+        assert pp.Session("fifteen", "200x200", seed=1).observe()["tiles"].shape == (200, 200)
+    finally:
+        pp.set_max_cells(2500)
+
+
+@given(data=st.data())
+def test_mutated_params_never_pass_unread(data):
+    """A character more or less is either understood, in full, or refused."""
+    puzzle = data.draw(st.sampled_from(pp.puzzles()))
+    params = data.draw(st.sampled_from([pp.spec(puzzle).easiest_params, pp.spec(puzzle).default_params]))
+    at = data.draw(st.integers(0, len(params)))
+    extra = data.draw(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=2))
+    written = params[:at] + extra + params[at + data.draw(st.integers(0, 1)) :]
+    try:
+        full = pp.canonical_params(puzzle, written)
+    except pp.InvalidParams:
+        return
+    # Every number that was written is in what was understood.
+    for number in re.findall(r"\d+\.?\d*", written):
+        assert float(number) in [float(one) for one in re.findall(r"\d+\.?\d*", full)] or puzzle == "mosaic"

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import puzzleport as pp
+import pytest
+
+from ..conftest import PUZZLES, levels, play, same
+
+
+def test_observations_stay_in_their_bounds(puzzle):
+    """10,000 random steps at each level; the fields are as declared all the way."""
+    for params in levels(puzzle):
+        batch = pp.Batch(puzzle, params, n=20, threads=1, max_steps=300)
+        batch.reset(seed=7)
+        random = np.random.default_rng(7)
+        changes = 0
+        for _ in range(500):
+            step = batch.step(random.integers(len(batch.actions), size=20))
+            changes += int(step.changed.sum())
+            for field in batch.fields:
+                values = step.observation[field.name]
+                assert values.shape == (20, *field.shape)
+                assert values.dtype == field.dtype
+                assert values.min(initial=field.low) >= field.low, field.name
+                assert values.max(initial=field.high) <= field.high, field.name
+        assert changes > 500
+
+
+def test_the_mask_is_exact(puzzle):
+    """Against brute force: a copy takes each action, and its observation differs just where the mask says so."""
+    for params in levels(puzzle):
+        session = pp.Session(puzzle, params, seed=11)
+        for round_ in range(12):
+            before, mask = session.observe(), session.mask()
+            for action in range(len(session.actions)):
+                copy = session.clone()
+                step = copy.step(action)
+                assert step.changed == (not same(before, copy.observe())), session.actions[action]
+                assert step.changed == mask[action], session.actions[action]
+                if not step.changed:
+                    assert copy.hash() == session.hash()
+                    assert np.array_equal(copy.mask(), mask)
+                    assert copy.text() == session.text()
+            assert same(before, session.observe())
+            play(session, 15, seed=round_)
+
+
+def test_masks_are_not_trivial(puzzle):
+    session = pp.Session(puzzle, seed=5)
+    legal = np.zeros(len(session.actions), int)
+    for _ in range(60):
+        legal += session.mask()
+        play(session, 10, seed=legal.sum())
+    assert legal.max() > 0
+    assert legal.min() < 60
+
+
+def test_clones_are_independent_and_alike(puzzle):
+    for params in levels(puzzle):
+        session = pp.Session(puzzle, params, seed=21)
+        play(session, 40, seed=1)
+        twin = session.clone()
+        before = session.observe()
+        play(twin, 60, seed=2)
+        assert same(session.observe(), before)
+        twin = session.clone()
+        for session_ in (session, twin):
+            play(session_, 60, seed=3)
+        assert same(session.observe(), twin.observe())
+        assert session.text() == twin.text()
+        assert (session.moves, session.steps, session.repeats) == (twin.moves, twin.steps, twin.repeats)
+        session.close()
+        play(twin, 20, seed=4)
+
+
+def test_undo_takes_back_moves_one_by_one(puzzle):
+    session = pp.Session(puzzle, seed=31)
+    ui = {field.name for field in session.fields if field.is_ui}
+
+    def board():
+        return {name: values for name, values in session.observe().items() if name not in ui}
+
+    boards = [board()]
+    random = np.random.default_rng(0)
+    for _ in range(400):
+        moves = session.moves
+        action = int(random.choice(np.flatnonzero(session.mask())))
+        if session.actions[action] == "UNDO":
+            continue
+        session.step(action)
+        if session.moves > moves:
+            boards.append(board())
+        if len(boards) > 20 or session.status != pp.Status.ONGOING:
+            break
+    assert len(boards) > 1
+    for expected in reversed(boards[:-1]):
+        session.undo()
+        assert same(board(), expected)
+    session.undo()
+    assert same(board(), boards[0])
+
+
+def test_the_undo_action_leaves_no_stale_state():
+    session = pp.Session("pegs", "4x4random", seed=1)
+    start = session.observe()["grid" if "grid" in session.observe() else session.fields[0].name]
+    while not session.moves:
+        session.step(int(np.random.default_rng(session.steps).choice(np.flatnonzero(session.mask()))))
+    assert not np.array_equal(session.observe()[session.fields[0].name], start)
+    assert session.step("UNDO").changed
+    assert np.array_equal(session.observe()[session.fields[0].name], start)
+
+
+def test_hash_tells_states_and_instances_apart(puzzle):
+    session = pp.Session(puzzle, seed=41)
+    first = session.hash()
+    assert pp.Session(puzzle, seed=41).hash() == first
+    assert pp.Session(puzzle, seed=42).hash() != first
+    action = int(np.flatnonzero(session.mask())[0])
+    session.step(action)
+    assert session.hash() != first
+
+
+def test_text_shows_a_board_that_changes_with_the_game(puzzle):
+    for params in levels(puzzle):
+        session = pp.Session(puzzle, params, seed=51)
+        texts = {session.text()}
+        for round_ in range(10):
+            play(session, 10, seed=round_)
+            texts.add(session.text())
+        assert len(texts) > 3
+        assert all(text.isprintable() or "\n" in text for text in texts)
+
+
+def test_solve_and_solution(puzzle):
+    about = pp.spec(puzzle)
+    for params in levels(puzzle):
+        session = pp.Session(puzzle, params, seed=61)
+        before = session.observe()
+        if not about.can_solve:
+            with pytest.raises(pp.NoSolution):
+                session.solution()
+            continue
+        if puzzle == "mines":
+            session.step("SELECT")  # before the first click there are no mines to solve for
+            before = session.observe()
+        solution = session.solution()
+        assert same(session.observe(), before)
+        assert not same(solution, before)
+        assert session.solve().status == pp.Status.SOLVED
+        ui = {field.name for field in session.fields if field.is_ui}
+        shown = session.observe()
+        assert all(np.array_equal(shown[name], solution[name]) for name in shown if name not in ui)
+
+
+def test_a_second_state_is_a_repeat():
+    session = pp.Session("fifteen", "4x4", seed=1)
+    actions = [session.actions[action] for action in np.flatnonzero(session.mask())]
+    opposite = {"UP": "DOWN", "DOWN": "UP", "LEFT": "RIGHT", "RIGHT": "LEFT"}
+    assert session.repeats == 0
+    assert session.step(actions[0]).repeats == 0
+    assert session.step(opposite[actions[0]]).repeats == 1
+    assert session.step(actions[0]).repeats == 1
+    assert session.step(opposite[actions[0]]).repeats == 2
+
+
+def test_limits_truncate():
+    session = pp.Session("fifteen", "4x4", seed=1, max_steps=3)
+    while not session.truncated:
+        session.step(0)
+    assert session.steps == 3
+    assert not session.terminated
+    session = pp.Session("fifteen", "4x4", seed=1, max_repeats=5)
+    while not session.truncated:
+        session.step(0)
+    assert session.repeats == 5
+
+
+def test_all_kinds_live_in_one_process_and_take_turns():
+    sessions = [pp.Session(name, pp.spec(name).easiest_params, seed=seed) for seed in range(3) for name in PUZZLES]
+    alone = []
+    for session in sessions:
+        twin = session.clone()
+        play(twin, 30, seed=9)
+        alone.append(twin.hash())
+    random = [np.random.default_rng(9) for _ in sessions]
+    for _ in range(30):
+        for session, numbers in zip(sessions, random, strict=True):
+            session.step(int(numbers.choice(np.arange(len(session.actions)))))
+            if session.status != pp.Status.ONGOING:
+                session.reset(seed=int(numbers.integers(2**32)))
+    assert [session.hash() for session in sessions] == alone
+
+
+def test_closing_twice_is_fine_and_use_after_it_is_said():
+    session = pp.Session("net", seed=1)
+    session.close()
+    session.close()
+    assert session.closed
+    for use in (session.observe, session.mask, session.text, session.hash, session.clone, session.save, session.undo):
+        with pytest.raises(pp.SessionClosed):
+            use()
+    with pytest.raises(pp.SessionClosed):
+        session.step(0)
+    assert "closed" in repr(session)
+
+
+@pytest.mark.parametrize("action", [5, -1, 10**30, "JUMP", 1.5, None, True, b"UP", [0]])
+def test_wrong_actions_are_refused_and_the_game_goes_on(action):
+    session = pp.Session("bridges", "7x7", seed=1)
+    before = session.hash()
+    with pytest.raises(pp.InvalidAction):
+        session.step(action)
+    assert session.hash() == before
+    assert session.step("right").changed
+
+
+def test_numpy_numbers_are_actions():
+    session = pp.Session("bridges", "7x7", seed=1)
+    twin = session.clone()
+    assert session.step(np.int64(3)) == twin.step(3)
+
+
+def test_live_views_follow_and_copies_do_not():
+    session = pp.Session("fifteen", "4x4", seed=1)
+    live, kept = session.observe(copy=False)["tiles"], session.observe()["tiles"]
+    mask = session.mask(copy=False)
+    session.step(int(np.flatnonzero(session.mask())[0]))
+    assert not np.array_equal(live, kept)
+    assert np.array_equal(mask, session.mask())
+
+
+def test_native_memory_goes_with_the_last_reference():
+    from puzzleport._native import lib
+
+    gc.collect()
+    before = lib.pz_live_pools()
+    sessions = [pp.Session("loopy", seed=seed) for seed in range(5)]
+    assert lib.pz_live_pools() == before + 5
+    del sessions
+    gc.collect()
+    assert lib.pz_live_pools() == before
