@@ -176,8 +176,8 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
         return about.default_params
     if not isinstance(params, str):
         raise InvalidParams(f"{puzzle}: parameters are a string such as {about.default_params!r}, not {params!r}")
-    if not re.fullmatch(about.params_pattern, params):
-        start = re.match(about.params_pattern, params)
+    if not re.fullmatch(about.params_pattern, params, re.ASCII):
+        start = re.match(about.params_pattern, params, re.ASCII)
         understood = (
             f"only its start {start[0]!r} is understood" if start and start[0] else "nothing of it is understood"
         )

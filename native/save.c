@@ -123,17 +123,6 @@ static void pack(pz_session *s, writer *w)
         if (s->repeats[i]) put(w, &s->repeats[i], sizeof *s->repeats);
 }
 
-/* What was saved must be a state that play could have reached, as far as the declared bounds tell. */
-static void check_bounds(const pz_session *s)
-{
-    for (const pz_field *field = s->layout.fields; field < s->layout.fields + s->layout.n_fields; field++)
-        for (int i = 0; i < field->count; i++) {
-            int32_t value = pz_item(field, s->record, i);
-            if (value < field->low || value > field->high)
-                pz_fail(PZ_CORRUPT, "the saved session has %s out of its bounds", field->name);
-        }
-}
-
 static void unpack(pz_session *s, reader *r)
 {
     const game *engine = s->puzzle->engine;
@@ -176,7 +165,7 @@ static void unpack(pz_session *s, reader *r)
     if (r->at != r->end) pz_fail(PZ_CORRUPT, "the saved session has something behind its end");
     pz_observe_board(s, s->state, s->record);
     pz_observe_ui(s, s->state, s->ui, s->own, s->record);
-    check_bounds(s);
+    pz_check_bounds(s, PZ_CORRUPT); /* what was saved must be a state that play could have reached */
     s->outcome->changed = changed;
     s->outcome->moves = moves;
     s->outcome->repeats = repeats;

@@ -104,6 +104,27 @@ void pz_observe_ui(const pz_session *s, const game_state *state, const game_ui *
     if (s->puzzle->observe_ui) s->puzzle->observe_ui(state, ui, own, &out);
 }
 
+int32_t pz_item(const pz_field *field, const char *bytes, int i)
+{
+    const char *at = bytes + field->offset + i * field->itemsize;
+    switch (field->itemsize) {
+      case 1: return *(const int8_t *)at;
+      case 2: return *(const int16_t *)at;
+      default: return *(const int32_t *)at;
+    }
+}
+
+void pz_check_bounds(const pz_session *s, int error)
+{
+    for (const pz_field *field = s->layout.fields; field < s->layout.fields + s->layout.n_fields; field++)
+        for (int i = 0; i < field->count; i++) {
+            int32_t value = pz_item(field, s->record, i);
+            if (value < field->low || value > field->high)
+                pz_fail(error, "%s is %d in one place, outside its bounds %d to %d", field->name, value, field->low,
+                        field->high);
+        }
+}
+
 static uint64_t hash_bytes(const void *bytes, size_t size, uint64_t hash)
 {
     const char *at = bytes;
@@ -204,18 +225,20 @@ static bool attempt(pz_session *s, const pz_action *action, game_state **next)
             if (*next && puzzle->engine->changed_state) puzzle->engine->changed_state(s->trial_ui, s->state, *next);
         }
     }
+    const size_t board = (size_t)s->layout.ui_offset, ui = (size_t)s->layout.record_size - board;
     if (*next) {
         pz_observe_board(s, *next, s->trial_record);
-        pz_observe_ui(s, *next, s->trial_ui, s->trial_own, s->trial_record);
-        if (memcmp(s->trial_record, s->record, (size_t)s->layout.record_size)) return true;
+        if (memcmp(s->trial_record, s->record, board)) {
+            pz_observe_ui(s, *next, s->trial_ui, s->trial_own, s->trial_record);
+            return true;
+        }
+        /* The engine made a move that changes nothing: at most the ui did, and there is nothing to undo later. */
         if (action->key != PZ_UNDO) puzzle->engine->free_game(*next);
         *next = NULL;
-        return false;
     }
     if (!puzzle->copy_ui && !memcmp(s->own, s->trial_own, sizeof s->own) &&
         (!puzzle->ui_size || !memcmp(s->ui, s->trial_ui, puzzle->ui_size)))
         return false;
-    const size_t board = (size_t)s->layout.ui_offset, ui = (size_t)s->layout.record_size - board;
     pz_observe_ui(s, s->state, s->trial_ui, s->trial_own, s->trial_record);
     if (!memcmp(s->trial_record + board, s->record + board, ui)) return false;
     memcpy(s->trial_record, s->record, board);
@@ -272,7 +295,7 @@ static void commit(pz_session *s, const pz_action *action, game_state *next)
         game_state *old = s->state;
         s->state = next;
         s->outcome->moves++;
-        if (action && action->key == PZ_UNDO) {
+        if (action->key == PZ_UNDO) {
             s->history_length--;
             s->puzzle->engine->free_game(old);
         } else {
@@ -444,6 +467,8 @@ int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed
         pz_build(s);
         pz_name_instance(s);
         publish(s);
+        /* The engine lets descriptions pass that no generator would write. */
+        if (desc) pz_check_bounds(s, PZ_BAD_ID);
     }
     int error = pz_carry(&guard);
     if (error) {

@@ -26,16 +26,6 @@ void pz_print(pz_text *text, const char *format, ...)
     text->length += (size_t)length;
 }
 
-int32_t pz_item(const pz_field *field, const char *bytes, int i)
-{
-    const char *at = bytes + field->offset + i * field->itemsize;
-    switch (field->itemsize) {
-      case 1: return *(const int8_t *)at;
-      case 2: return *(const int16_t *)at;
-      default: return *(const int32_t *)at;
-    }
-}
-
 /* Where neither the engine nor the puzzle's file can draw this size: the fields themselves, row by row. */
 static void print_fields(pz_session *s, pz_text *text)
 {

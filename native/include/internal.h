@@ -74,6 +74,7 @@ void pz_observe_ui(const pz_session *session, const game_state *state, const gam
 void pz_judge(pz_session *session);
 int pz_end_of(const pz_session *session);
 void pz_write_mask(pz_session *session);
+void pz_check_bounds(const pz_session *session, int error); /* fails with that error */
 int32_t pz_item(const pz_field *field, const char *record, int i);
 
 /* The table of state repeats: entries are 40 bits of hash over 24 bits of count. */

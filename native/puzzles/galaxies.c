@@ -28,8 +28,8 @@ static void pz_fields(const game_params *params, pz_layout *layout)
             "1 where an edge is set left of the square; the first and last columns are the rim, always 1");
     PZ_GRID(layout, "horizontal_edges", h + 1, w, 0, 1,
             "1 where an edge is set above the square; the first and last rows are the rim, always 1");
-    PZ_GRID(layout, "arrow_x", h, w, -1, right, "half-grid column of the dot to which the square's arrow points, or -1");
-    PZ_GRID(layout, "arrow_y", h, w, -1, bottom, "half-grid row of the dot to which the square's arrow points, or -1");
+    PZ_GRID(layout, "arrow_x", h, w, -1, right, "half-grid column of the dot the square's arrow points to, or -1");
+    PZ_GRID(layout, "arrow_y", h, w, -1, bottom, "half-grid row of the dot the square's arrow points to, or -1");
     PZ_UI_SCALAR(layout, "cursor_x", 0, right, "half-grid column of the cursor");
     PZ_UI_SCALAR(layout, "cursor_y", 0, bottom, "half-grid row of the cursor");
     PZ_UI_SCALAR(layout, "dragging", 0, 1, "1 while an arrow is held");

@@ -1,4 +1,37 @@
 #include "puzzle.h"
+
+/*
+ * On boards two tiles wide or high, a tile may meet the same neighbour on two sides, inside the board and around its
+ * edge. The engine's search for loops then runs for ever, both while it generates (3x2, 5x2) and while it draws a
+ * wrapping board. So each neighbour is told only once, which changes nothing where the search came to an end.
+ */
+typedef struct pz_once {
+    neighbour_fn_t neighbour;
+    void *context;
+    int told[4], n;
+} pz_once;
+
+static int pz_neighbour_once(int vertex, void *context)
+{
+    pz_once *once = context;
+    if (vertex >= 0) once->n = 0;
+    for (;;) {
+        const int next = once->neighbour(vertex, once->context);
+        if (next < 0) return next;
+        int k = 0;
+        while (k < once->n && once->told[k] != next) k++;
+        if (k == once->n) return once->told[once->n++] = next;
+        vertex = -1; /* go on with the same tile */
+    }
+}
+
+static bool pz_findloop_run(struct findloopstate *state, int n_vertices, neighbour_fn_t neighbour, void *context)
+{
+    pz_once once = {.neighbour = neighbour, .context = context};
+    return findloop_run(state, n_vertices, pz_neighbour_once, &once);
+}
+
+#define findloop_run pz_findloop_run
 #define thegame pz_game_net
 #include <net.c>
 

@@ -54,10 +54,10 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "clue_errors", h, w, 0, 1, "1 where the engine shows the pearl as contradicted");
     PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
     PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
-    PZ_UI_SCALAR(layout, "drag_length", 0, w * h + 1, "squares on the path being drawn, 0 when none is; it ends at the "
-                 "cursor");
-    PZ_UI_GRID(layout, "drag_order", h, w, 0, w * h + 1, "place of the square on that path, from 1; 0 off it; its start "
-               "stays 1 when it comes back there");
+    PZ_UI_SCALAR(layout, "drag_length", 0, w * h + 1,
+                 "squares on the path being drawn, 0 when none is; it ends at the cursor");
+    PZ_UI_GRID(layout, "drag_order", h, w, 0, w * h + 1,
+               "place of the square on that path, from 1; 0 off it; its start stays 1 when it comes back there");
 }
 
 static void pz_observe(const game_state *state, pz_record *out)

@@ -52,8 +52,8 @@ PZ_PUZZLE(range,
     .title = "Range",
     .rules = "Paint some squares black so that no two black squares share a side, all white squares hang together, and "
              "every number counts the white squares that can be seen from it along its row and column up to the next "
-             "black one, its own square included. Numbered squares stay white. SELECT takes the square under the cursor "
-             "from blank to black, from black to a dot that notes it as white, and from the dot back to blank.",
+             "black one, its own square included. Numbered squares stay white. SELECT takes the square under the "
+             "cursor from blank to black, from black to a dot that notes it as white, and from the dot back to blank.",
     .ui_size = sizeof(game_ui),
     .actions = pz_actions,
     .easiest = "3x3",

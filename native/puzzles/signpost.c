@@ -47,7 +47,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
     PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
     PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
-    PZ_UI_SCALAR(layout, "dragging", 0, 2, "1 while a link is drawn from the held square, 2 while to it, 0 for neither");
+    PZ_UI_SCALAR(layout, "dragging", 0, 2, "1 while a link is drawn from the held square, 2 while to it, 0 if not");
     PZ_UI_SCALAR(layout, "held_x", -1, w - 1, "column of the held square, -1 for none");
     PZ_UI_SCALAR(layout, "held_y", -1, h - 1, "row of the held square, -1 for none");
 }
@@ -74,19 +74,32 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
     PZ_PUT1(out, ui->dragging ? ui->sy : -1);
 }
 
+/* True at the start of a game whose numbers are all given: the engine finds it solved only after a move. */
+static bool pz_is_path(const game_state *state)
+{
+    int ends = 0;
+    for (int at = 0; at < state->n; at++) {
+        const int next = state->next[at];
+        if (state->nums[at] + 1 != (next < 0 ? state->n + 1 : state->nums[next])) return false;
+        ends += next < 0;
+    }
+    return ends == 1;
+}
+
 /*
  * Who is in one chain with whom, which the engine keeps to forbid loops. After a move it counts this before it adds the
  * links that the numbers imply, so that one and the same board forbids a loop or not, depending on how it came about.
- * We count again from the links, which are all that can be seen.
+ * We count again from the links, which are all that can be seen. Links may be drawn anew where nothing else is left.
  */
 static void pz_join_chains(game_state *state)
 {
     dsf_reinit(state->dsf);
+    if (!state->completed && pz_is_path(state)) return;
     for (int at = 0; at < state->n; at++)
-        if (state->next[at] >= 0 && state->next[at] < state->n) /* what is loaded has not been checked yet */
-            dsf_merge(state->dsf, at, state->next[at]);
+        if (state->next[at] >= 0) dsf_merge(state->dsf, at, state->next[at]);
 }
 
+/* The chains are joined anew before each use. */
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     const int n = state->n;
@@ -98,7 +111,6 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->used_solve);
     PZ_VISIT1(v, state->impossible);
-    pz_join_chains(state);
 }
 
 /* The engine leaves this one unset. */
@@ -111,7 +123,7 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
 static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
 {
     ui->cshow = true;
-    if (ui->dragging) pz_join_chains((game_state *)state); /* asking who is in a chain rearranges it, too */
+    if (ui->dragging) pz_join_chains((game_state *)state); /* a cache, which mere questions rearrange, too */
     return interpret_move(state, ui, ds, 0, 0, action->key);
 }
 

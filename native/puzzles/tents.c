@@ -25,7 +25,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "trees", h, w, 0, 1, "1 where a tree stands");
-    PZ_GRID(layout, "marks", h, w, 0, 2, "what the player put there: 1 a tent, 2 a note that no tent can be, 0 nothing");
+    PZ_GRID(layout, "marks", h, w, 0, 2, "what the player put there: 1 a tent, 2 a note that none can be, 0 nothing");
     PZ_VECTOR(layout, "column_clues", w, 0, pz_most_tents(h), "tents in each column");
     PZ_VECTOR(layout, "row_clues", h, 0, pz_most_tents(w), "tents in each row");
     PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
@@ -69,10 +69,10 @@ static void pz_visit(game_state *state, pz_visitor *v)
 
 PZ_PUZZLE(tents,
     .title = "Tents",
-    .rules = "Give every tree a tent of its own in a square that shares a side with it. No two tents touch, not even at "
-             "a corner, and the numbers below and beside the grid are how many tents stand in each column and row. "
-             "SELECT pitches a tent on an empty square under the cursor, SELECT2 notes there that no tent can stand; on "
-             "a square that holds either, both clear it.",
+    .rules = "Give every tree a tent of its own in a square that shares a side with it. No two tents touch, not even "
+             "at a corner, and the numbers below and beside the grid are how many tents stand in each column and row. "
+             "SELECT pitches a tent on an empty square under the cursor, SELECT2 notes there that no tent can stand; "
+             "on a square that holds either, both clear it.",
     .ui_size = sizeof(game_ui),
     .actions = pz_actions,
     .easiest = "4x4de",

@@ -57,6 +57,8 @@ def test_the_same_seed_is_the_same_game_in_other_threads():
 def test_different_seeds_are_different_games(puzzle):
     """Small settings have few instances (fifteen 2x2 has 11), so among twenty seeds there are at least three."""
     for params in levels(puzzle):
+        if puzzle == "pegs" and not params.endswith("random"):
+            continue  # the boards with a name are always the same
         assert len({pp.Session(puzzle, params, seed=seed).desc for seed in range(20)}) >= 3
 
 

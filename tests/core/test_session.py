@@ -47,7 +47,9 @@ def test_the_mask_is_exact(puzzle):
             play(session, 15, seed=round_)
 
 
-def test_masks_are_not_trivial(puzzle):
+def test_masks_forbid_something(puzzle):
+    if puzzle in {"net", "singles"}:
+        pytest.skip("its cursor wraps around and its keys always do something: every action is legal nearly always")
     session = pp.Session(puzzle, seed=5)
     legal = np.zeros(len(session.actions), int)
     for _ in range(60):
@@ -77,10 +79,11 @@ def test_clones_are_independent_and_alike(puzzle):
 
 def test_undo_takes_back_moves_one_by_one(puzzle):
     session = pp.Session(puzzle, seed=31)
-    ui = {field.name for field in session.fields if field.is_ui}
+    # An undo leaves the cursor, and in Mines the mines stay laid.
+    kept = {field.name for field in session.fields if field.is_ui or field.name == "laid"}
 
     def board():
-        return {name: values for name, values in session.observe().items() if name not in ui}
+        return {name: values for name, values in session.observe().items() if name not in kept}
 
     boards = [board()]
     random = np.random.default_rng(0)
@@ -103,20 +106,25 @@ def test_undo_takes_back_moves_one_by_one(puzzle):
 
 
 def test_the_undo_action_leaves_no_stale_state():
-    session = pp.Session("pegs", "4x4random", seed=1)
-    start = session.observe()["grid" if "grid" in session.observe() else session.fields[0].name]
+    session = pp.Session("samegame", "5x5c3s2", seed=1)
+    start = session.observe()
+    random = np.random.default_rng(0)
     while not session.moves:
-        session.step(int(np.random.default_rng(session.steps).choice(np.flatnonzero(session.mask()))))
-    assert not np.array_equal(session.observe()[session.fields[0].name], start)
+        session.step(int(random.choice(np.flatnonzero(session.mask()))))
+    assert not np.array_equal(session.observe()["tiles"], start["tiles"])
+    mask = session.mask()
     assert session.step("UNDO").changed
-    assert np.array_equal(session.observe()[session.fields[0].name], start)
+    assert np.array_equal(session.observe()["tiles"], start["tiles"])
+    assert not np.array_equal(session.mask(), mask)
+    assert not session.mask()[session.actions.index("UNDO")]
 
 
 def test_hash_tells_states_and_instances_apart(puzzle):
-    session = pp.Session(puzzle, seed=41)
+    params = pp.spec(puzzle).easiest_params
+    session = pp.Session(puzzle, params, seed=41)
     first = session.hash()
-    assert pp.Session(puzzle, seed=41).hash() == first
-    assert pp.Session(puzzle, seed=42).hash() != first
+    assert pp.Session(puzzle, params, seed=41).hash() == first
+    assert len({pp.Session(puzzle, params, seed=seed).hash() for seed in range(20)}) > 1
     action = int(np.flatnonzero(session.mask())[0])
     session.step(action)
     assert session.hash() != first
