@@ -22,12 +22,14 @@ from .errors import (
     SessionClosed,
     UnknownPuzzle,
 )
+from .rewards import PAPER_REWARDS, Rewards
 from .session import Session, Status, Step
 from .spec import Field, Preset, PuzzleSpec, canonical_params, optimal_steps, puzzles, set_max_cells, spec
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "PAPER_REWARDS",
     "Batch",
     "BatchStep",
     "CorruptState",
@@ -42,6 +44,7 @@ __all__ = [
     "Preset",
     "PuzzleError",
     "PuzzleSpec",
+    "Rewards",
     "Rollout",
     "Session",
     "SessionClosed",

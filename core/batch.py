@@ -11,7 +11,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .errors import InvalidAction, InvalidSeed, SessionClosed, raise_for
-from .session import DEFAULT_TIMEOUT, Observation, Session, Status, check_seed, episode_seed, random_seed
+from .session import DEFAULT_TIMEOUT, Observation, Session, Status, check_seed, check_size, episode_seed, random_seed
 from .spec import canonical_params, handle, layout, spec
 
 Array = np.ndarray[Any, Any]
@@ -166,6 +166,40 @@ class Batch:
         self._check(code)
         return self._result
 
+    def pixels(
+        self, width: int = 128, height: int = 128, *, channels_first: bool = False, grey: bool = False, out: Array | None = None
+    ) -> Array:
+        """The boards as pictures: uint8 (n, height, width, 3), (n, 3, height, width) or, in grey, (n, height, width)."""
+        size = check_size(width, height)
+        shape = _picture_shape(self.n, *size, channels_first, grey)
+        if out is None:
+            out = np.empty(shape, np.uint8)
+        elif out.shape != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
+            raise ValueError(f"out must be contiguous uint8{list(shape)}, not {out.dtype}{list(out.shape)}")
+        if not self._started:
+            raise InvalidAction("reset the batch before its first picture")
+        form = 2 if grey else int(channels_first)
+        self._check(lib.pz_batch_pixels(self._open(), *size, form, ffi.from_buffer("uint8_t[]", out)))
+        return out
+
+    def draw_along(
+        self, width: int = 128, height: int = 128, *, channels_first: bool = False, grey: bool = False
+    ) -> tuple[Array, Array]:
+        """From now on draw with every reset and step, in the same call.
+
+        Returns two live arrays: the pictures, and with ``autoreset="same_step"`` those of the episodes that just ended.
+        """
+        size = check_size(width, height)
+        shape = _picture_shape(self.n, *size, channels_first, grey)
+        frames, final = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+        self._kept += [ffi.from_buffer("uint8_t[]", frames), ffi.from_buffer("uint8_t[]", final)]
+        buffers = self._buffers
+        buffers.frames, buffers.final_frames = self._kept[-2], self._kept[-1]
+        buffers.width, buffers.height = size
+        buffers.form = 2 if grey else int(channels_first)
+        lib.pz_batch_bind(self._open(), buffers)
+        return frames, final
+
     def session(self, slot: int) -> Session:
         """An independent copy of the session in a slot."""
         result = ffi.new("pz_session **")
@@ -238,6 +272,12 @@ class Batch:
     def _check(self, code: int) -> None:
         if code:
             raise_for(code, f"{self.spec.name} {self.params}, slot {lib.pz_batch_failed_slot(self._handle)}")
+
+
+def _picture_shape(n: int, width: int, height: int, channels_first: bool, grey: bool) -> tuple[int, ...]:
+    if grey:
+        return n, height, width
+    return (n, 3, height, width) if channels_first else (n, height, width, 3)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,20 @@ def episode_seed(seed: int, episode: int) -> int:
     return int(lib.pz_episode_seed(seed, episode))
 
 
+MAX_SIDE = 4096
+
+
+def check_size(width: int, height: int) -> tuple[int, int]:
+    """Width and height of a picture as plain ints, or ValueError."""
+    try:
+        size = operator.index(width), operator.index(height)
+    except TypeError:
+        size = 0, 0
+    if not all(1 <= side <= MAX_SIDE for side in size):
+        raise ValueError(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {width!r} x {height!r}")
+    return size
+
+
 class GameID(NamedTuple):
     """The parts of a game id; exactly one of seed and desc is set."""
 
@@ -259,7 +273,7 @@ class Session:
         self._open()
         if not copy:
             return self._views
-        return self._layout.views(self._record.copy())
+        return {name: view.copy() for name, view in self._views.items()}
 
     def mask(self, copy: bool = True) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Exactly the actions that change the game or the cursor. Without copy: a live view."""
@@ -271,6 +285,13 @@ class Session:
         result = ffi.new("char **")
         self._check(lib.pz_session_text(self._open(), result), "text")
         return str(ffi.string(result[0]).decode())
+
+    def pixels(self, width: int = 128, height: int = 128) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The board as a picture, (height, width, 3): the largest tiles that fit, the rest background."""
+        size = check_size(width, height)
+        picture = np.empty((size[1], size[0], 3), np.uint8)
+        self._check(lib.pz_session_pixels(self._open(), *size, 0, ffi.from_buffer("uint8_t[]", picture)), "pixels")
+        return picture
 
     def hash(self) -> int:
         """64 bits that are equal for equal instances in equal states."""

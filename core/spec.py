@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -231,4 +230,4 @@ def optimal_steps(puzzle: str, params: str | None = None) -> int:
     code = lib.pz_optimal_steps(handle(puzzle), params.encode(), steps)
     if code:
         raise_for(code, f"{puzzle}: params {params!r}")
-    return math.floor(steps[0])
+    return round(steps[0])

@@ -208,6 +208,15 @@ static void bind_slot(pz_batch *b, int at)
     b->buffers.outcomes[at] = *s->outcome;
 }
 
+static bool draw_slot(pz_batch *b, int at, uint8_t *frames)
+{
+    const pz_batch_buffers *to = &b->buffers;
+    const size_t size = (size_t)to->width * (size_t)to->height * (to->form & PZ_PICTURE_GREY ? 1 : 3);
+    int error = pz_session_pixels(b->slots[at].session, to->width, to->height, to->form, frames + (size_t)at * size);
+    if (error) note_error(b, at, error);
+    return !error;
+}
+
 /* Start the episode that the slot's stream is at. */
 static bool start_episode(pz_batch *b, int at)
 {
@@ -229,6 +238,7 @@ static bool start_episode(pz_batch *b, int at)
         bind_slot(b, at);
     }
     place->ended = place->session->outcome->ended;
+    if (b->buffers.frames) draw_slot(b, at, b->buffers.frames);
     return true;
 }
 
@@ -269,10 +279,19 @@ static void step_slots(void *context, int64_t from, int64_t to)
                 memcpy(b->buffers.final_masks + (size_t)at * (size_t)b->n_actions, place->session->mask,
                        (size_t)b->n_actions);
             }
+            if (b->buffers.final_frames) draw_slot(b, at, b->buffers.final_frames);
             place->episode++;
             start_episode(b, at);
+        } else if (b->buffers.frames) {
+            draw_slot(b, at, b->buffers.frames);
         }
     }
+}
+
+static void draw_slots(void *context, int64_t from, int64_t to)
+{
+    pz_batch *b = context;
+    for (int at = (int)from; at < to; at++) draw_slot(b, at, b->buffers.frames);
 }
 
 static int run(pz_batch *b, task job, int64_t grain)
@@ -366,6 +385,18 @@ int pz_batch_step(pz_batch *b, const int64_t *actions, int autoreset)
     b->actions = actions;
     b->autoreset = autoreset;
     return run(b, step_slots, 8);
+}
+
+int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out)
+{
+    const pz_batch_buffers kept = b->buffers;
+    b->buffers.frames = out;
+    b->buffers.width = width;
+    b->buffers.height = height;
+    b->buffers.form = form;
+    int error = run(b, draw_slots, 4);
+    b->buffers = kept;
+    return error;
 }
 
 int pz_batch_failed_slot(const pz_batch *b)

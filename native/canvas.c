@@ -1,10 +1,10 @@
 /*
  * A small software rasteriser.
  *
- * Three ways to a shape: areas sum up the signed area under each edge, cell by cell (exact for straight edges, and the
- * nonzero rule falls out of it); strokes take, in each pixel, the distance to the nearest piece of the pen's path;
- * discs know their rows. The first two collect coverage in the canvas' scratch and then paint it in one pass, band by
- * band, so that scratch stays small and no pixel is blended twice for one shape.
+ * Strokes are what is smooth: in each pixel their coverage follows from the distance to the nearest piece of the pen's
+ * path. It is collected in the canvas' scratch and then painted in one pass, band by band, so that scratch stays small
+ * and no pixel is blended twice for one shape. Polygons are filled with sharp edges, since the outline that always
+ * follows is a stroke along them and smooths them too. Discs know their rows.
  *
  * Coordinates inside are 24.8 fixed point with pixel centres at halves: pixel (x, y) covers x..x+1, y..y+1, and the
  * engine's whole coordinates mean centres.
@@ -22,7 +22,8 @@ enum {
     ONE = 256,                  /* a pixel, and full coverage */
     HALF = ONE / 2,
     FAR = 1 << 20,              /* where coordinates saturate: four times this much in 24.8 still fits an int */
-    MAX_POINTS = 8192,          /* of a polygon: keeps the sums of areas within an int */
+    MAX_POINTS = 1 << 16,       /* of a polygon */
+    FEW_POINTS = 64,            /* up to these a polygon needs no memory */
     SCRATCH_CELLS = 1 << 14,    /* bytes of coverage in one band, more where one row needs it */
     SCRATCH_ROWS = 256,
 };
@@ -81,8 +82,10 @@ static inline void put(uint8_t *pixel, const uint8_t *rgb)
 /* coverage is 0..ONE; both ends are exact. */
 static inline void blend(uint8_t *pixel, const uint8_t *rgb, int coverage)
 {
-    for (int k = 0; k < 3; k++)
-        pixel[k] = (uint8_t)((pixel[k] * (ONE - coverage) + rgb[k] * coverage + HALF) / ONE);
+    unsigned c = (unsigned)coverage, rest = ONE - c;
+    pixel[0] = (uint8_t)((pixel[0] * rest + rgb[0] * c + HALF) / ONE);
+    pixel[1] = (uint8_t)((pixel[1] * rest + rgb[1] * c + HALF) / ONE);
+    pixel[2] = (uint8_t)((pixel[2] * rest + rgb[2] * c + HALF) / ONE);
 }
 
 static void fill_run(uint8_t *pixel, const uint8_t *rgb, int n)
@@ -148,8 +151,7 @@ static void give(const pz_canvas *canvas, void *block)
 typedef struct band {
     pz_rect window;             /* the pixels that it covers */
     int row;                    /* cells from one row to the next */
-    int32_t *sums;              /* of areas: the coverage of a pixel is the sum of all cells up to it */
-    uint8_t *cells;             /* of strokes: the coverage itself, less one where it is full */
+    uint8_t *cells;             /* coverage, less one where it is full */
     int (*touched)[2];          /* first and last touched cell of each row; first > last when none is; may be NULL */
 } band;
 
@@ -165,12 +167,11 @@ static inline void touch(const band *b, int y, int first, int last)
  * Cut the next band from the top of what is left of a shape; false when nothing is left. Scratch holds the touched
  * ranges, then the cells.
  */
-static bool next_band(pz_canvas *canvas, pz_rect *left, bool sums, band *b)
+static bool next_band(pz_canvas *canvas, pz_rect *left, band *b)
 {
     if (is_empty(*left)) return false;
     size_t ranges = SCRATCH_ROWS * sizeof *b->touched;
-    size_t bytes = (size_t)(canvas->width + 2) * sizeof *b->sums;
-    if (bytes < SCRATCH_CELLS) bytes = SCRATCH_CELLS;
+    size_t bytes = canvas->width > SCRATCH_CELLS ? (size_t)canvas->width : SCRATCH_CELLS;
     if (canvas->scratch_bytes < bytes) {
         give(canvas, canvas->scratch);
         canvas->scratch = NULL;
@@ -182,15 +183,13 @@ static bool next_band(pz_canvas *canvas, pz_rect *left, bool sums, band *b)
         canvas->scratch = scratch;
         canvas->scratch_bytes = bytes;
     }
-    /* A sum spills into the cell after its own, and a point on the right border lies in a cell of its own. */
-    b->row = left->right - left->left + 2;
-    int rows = (int)(canvas->scratch_bytes / (sums ? sizeof *b->sums : 1)) / b->row;
+    b->row = left->right - left->left;
+    int rows = (int)canvas->scratch_bytes / b->row;
     rows = smaller(smaller(rows, SCRATCH_ROWS), left->bottom - left->top);
     b->window = *left;
     b->window.bottom = left->top += rows;
     b->touched = canvas->scratch;
-    b->sums = (int32_t *)((char *)canvas->scratch + ranges);
-    b->cells = (uint8_t *)b->sums;
+    b->cells = (uint8_t *)canvas->scratch + ranges;
     return true;
 }
 
@@ -214,105 +213,6 @@ static void paint_strokes(const pz_canvas *canvas, const band *b, const uint8_t 
     }
 }
 
-static void paint_sums(const pz_canvas *canvas, const band *b, const uint8_t *rgb)
-{
-    int width = b->window.right - b->window.left;
-    for (int y = b->window.top; y < b->window.bottom; y++) {
-        int *touched = b->touched[y - b->window.top];
-        if (touched[0] > touched[1]) continue;
-        int32_t *sums = b->sums + (ptrdiff_t)(y - b->window.top) * b->row;
-        uint8_t *pixels = pixel_at(canvas, b->window.left, y);
-        int last = smaller(touched[1], width - 1), sum = 0;
-        for (int x = touched[0], end; x < width; x = end) {
-            sum += x <= last ? sums[x] : 0;
-            for (end = x + 1; end <= last && !sums[end]; end++) {}
-            /* Edges beyond the right border were left out: what they would have closed goes on up to it. */
-            if (end > last) end = width;
-            int coverage = smaller((sum < 0 ? -sum : sum) / (2 * ONE), ONE);
-            if (coverage == ONE)
-                fill_run(pixels + 3 * x, rgb, end - x);
-            else if (coverage)
-                for (int i = x; i < end; i++) blend(pixels + 3 * i, rgb, coverage);
-        }
-        memset(sums + touched[0], 0, (size_t)(touched[1] - touched[0] + 1) * sizeof *sums);
-        touched[0] = INT_MAX, touched[1] = -1;
-    }
-}
-
-/* ---- Areas. ---- */
-
-/*
- * The piece of an edge within one row of cells: from x1 to x2 (relative to the window) while y advances by dy, with
- * its sign. A cell gets twice the area to the right of the piece, its right neighbour the rest of the full height.
- */
-static void add_piece(const band *b, int y, int x1, int x2, int dy)
-{
-    int32_t *sums = b->sums + (ptrdiff_t)y * b->row;
-    int right = (b->window.right - b->window.left) * ONE;
-    if (x1 > x2) {
-        int swap = x1;
-        x1 = x2, x2 = swap;
-    }
-    if (x1 >= right) return;
-    if (x2 <= 0) {
-        sums[0] += dy * 2 * ONE;
-        touch(b, y, 0, 0);
-        return;
-    }
-    if (x1 < 0) {
-        int outside = (int)((int64_t)dy * -x1 / ((int64_t)x2 - x1));
-        sums[0] += outside * 2 * ONE;
-        touch(b, y, 0, 0);
-        dy -= outside;
-        x1 = 0;
-    }
-    if (x2 > right) {
-        dy = (int)((int64_t)dy * (right - x1) / (x2 - x1));
-        x2 = right;
-    }
-    int cell = x1 / ONE, last = x2 / ONE;
-    touch(b, y, cell, last + 1);
-    if (cell == last) {
-        int edges = x1 % ONE + x2 % ONE;
-        sums[cell] += dy * (2 * ONE - edges);
-        sums[cell + 1] += dy * edges;
-        return;
-    }
-    int length = x2 - x1, done = 0, from = x1 % ONE;
-    for (int x = x1; cell <= last; cell++, from = 0) {
-        int to = cell == last ? x2 % ONE : ONE;
-        x = cell * ONE + to;
-        int upto = (int)((int64_t)dy * (x - x1) / length), here = upto - done;
-        done = upto;
-        sums[cell] += here * (2 * ONE - from - to);
-        sums[cell + 1] += here * (from + to);
-    }
-}
-
-static void add_edge(const band *b, int x1, int y1, int x2, int y2)
-{
-    int sign = 1;
-    if (y1 > y2) {
-        int x = x1, y = y1;
-        x1 = x2, y1 = y2, x2 = x, y2 = y;
-        sign = -1;
-    }
-    x1 -= b->window.left * ONE, x2 -= b->window.left * ONE;
-    y1 -= b->window.top * ONE, y2 -= b->window.top * ONE;
-    int from = larger(y1, 0), to = smaller(y2, (b->window.bottom - b->window.top) * ONE);
-    if (from >= to) return;
-    /* No overflow: over the whole edge slope * dy is dx * 2^32, and dx has less than 30 bits. */
-    int64_t slope = ((int64_t)x2 - x1) * ((int64_t)1 << 32) / (y2 - y1);
-    int x = from == y1 ? x1 : x1 + (int)(slope * (from - y1) >> 32);
-    while (from < to) {
-        int y = from / ONE, next = smaller((y + 1) * ONE, to);
-        int x_next = next == y2 ? x2 : x1 + (int)(slope * (next - y1) >> 32);
-        add_piece(b, y, x, x_next, sign * (next - from));
-        x = x_next;
-        from = next;
-    }
-}
-
 /* ---- Strokes: a pen with this radius goes straight from one point to another. ---- */
 
 /*
@@ -332,17 +232,15 @@ static void add_stroke(const band *b, int x1, int y1, int x2, int y2, int radius
     pz_rect box = {(smaller(x1, x2) - reach) >> 8, (smaller(y1, y2) - reach) >> 8, ((larger(x1, x2) + reach) >> 8) + 1,
                    ((larger(y1, y2) + reach) >> 8) + 1};
     box = intersection(box, b->window);
+    /* In each row look only where the strip around the line crosses it; a pixel more or less at its border is empty. */
+    double slope = dy ? (double)dx / (double)dy / ONE : 0;
+    double half = dy ? reach * length / fabs((double)dy) / ONE : FAR;
     for (int y = box.top; y < box.bottom; y++) {
         int64_t ay = y * ONE + HALF - y1;
+        double middle = (x1 - HALF) / (double)ONE + (double)ay * slope;
         int left = box.left, right = box.right;
-        if (dy) {
-            /* Long lines: look only where the strip around the line crosses this row (a pixel more does no harm). */
-            double middle = (double)(x1 - HALF) + (double)(ay * dx) / (double)dy;
-            double half = reach * length / (double)(dy < 0 ? -dy : dy);
-            double first = (middle - half) / ONE - 1, end = (middle + half) / ONE + 2;
-            if (first > left) left = first < right ? (int)first : right;
-            if (end < right) right = end > left ? (int)end : left;
-        }
+        if (middle - half > left) left = middle - half < right ? (int)(middle - half) : right;
+        if (middle + half < right - 1) right = middle + half > left ? (int)(middle + half) + 1 : left;
         int64_t ax = left * ONE + HALF - x1;
         int64_t cross = ax * dy - ay * dx, along = ax * dx + ay * dy;
         uint8_t *cells = b->cells + (ptrdiff_t)(y - b->window.top) * b->row - b->window.left;
@@ -488,7 +386,7 @@ void pz_canvas_thick_line(pz_canvas *canvas, float thickness, float x1, float y1
     pz_rect todo = {smaller(left, right) / ONE - reach, smaller(top, bottom) / ONE - reach,
                     larger(left, right) / ONE + reach, larger(top, bottom) / ONE + reach};
     todo = intersection(todo, canvas->clip);
-    for (band b; next_band(canvas, &todo, false, &b);) {
+    for (band b; next_band(canvas, &todo, &b);) {
         add_stroke(&b, left, top, right, bottom, radius);
         paint_strokes(canvas, &b, rgb);
     }
@@ -496,50 +394,87 @@ void pz_canvas_thick_line(pz_canvas *canvas, float thickness, float x1, float y1
 
 /* ---- Polygons. ---- */
 
+/* A side of a polygon, from its upper end down; x is where it crosses the middle of the row that is being filled. */
+typedef struct side {
+    int top, bottom, winding;
+    int64_t x, slope;           /* 32 bits of fraction */
+} side;
+
+typedef struct crossing {
+    int x, winding;
+} crossing;
+
+/* By the nonzero rule. A pixel is in when its centre is: to the right of one side and not of the next. */
+static void fill_sides(const pz_canvas *canvas, side *sides, crossing *crossings, int n, pz_rect in, const uint8_t *rgb)
+{
+    for (int i = 0; i < n; i++)
+        if (sides[i].top < in.top && sides[i].bottom > in.top) sides[i].x += sides[i].slope * (in.top - sides[i].top);
+    for (int y = in.top; y < in.bottom; y++) {
+        int found = 0;
+        for (int i = 0; i < n; i++) {
+            side *s = &sides[i];
+            if (y < s->top || y >= s->bottom) continue;
+            int x = (int)((s->x + UINT32_MAX) >> 32), at = found++;
+            s->x += s->slope;
+            for (; at > 0 && crossings[at - 1].x > x; at--) crossings[at] = crossings[at - 1];
+            crossings[at] = (crossing){x, s->winding};
+        }
+        int winding = 0, start = 0;
+        for (int i = 0; i < found; i++) {
+            if (!winding) start = larger(crossings[i].x, in.left);
+            winding += crossings[i].winding;
+            int end = smaller(crossings[i].x, in.right);
+            if (!winding && start < end) fill_run(pixel_at(canvas, start, y), rgb, end - start);
+        }
+    }
+}
+
 void pz_canvas_polygon(pz_canvas *canvas, const int *coords, int n, int fill, int outline)
 {
-    if (n < 1) return;
+    const uint8_t *inner = colour_of(canvas, fill), *line = colour_of(canvas, outline);
     n = smaller(n, MAX_POINTS);
+    side few_sides[FEW_POINTS], *sides = few_sides;
+    crossing few_crossings[FEW_POINTS], *crossings = few_crossings;
+    if (inner && n > FEW_POINTS) {
+        sides = take(canvas, (size_t)n * (sizeof *sides + sizeof *crossings));
+        crossings = (crossing *)(sides + n);
+    }
     const int origin_x = canvas->frame.left, origin_y = canvas->frame.top;
 #define X(i) saturate((int64_t)coords[2 * (i)] + origin_x)
 #define Y(i) saturate((int64_t)coords[2 * (i) + 1] + origin_y)
     pz_rect box = {FAR, FAR, -FAR, -FAR};
-    for (int i = 0; i < n; i++) {
-        int x = X(i), y = Y(i);
-        box = (pz_rect){smaller(box.left, x), smaller(box.top, y), larger(box.right, x + 1), larger(box.bottom, y + 1)};
+    int n_sides = 0;
+    bool slanted = false;
+    for (int i = 0, j = n - 1; i < n; j = i++) {
+        int x1 = X(j), y1 = Y(j), x2 = X(i), y2 = Y(i);
+        box = (pz_rect){smaller(box.left, x2), smaller(box.top, y2), larger(box.right, x2 + 1),
+                        larger(box.bottom, y2 + 1)};
+        slanted |= x1 != x2 && y1 != y2;
+        if (!inner || y1 == y2) continue;
+        int64_t one = (int64_t)1 << 32, slope = (x2 - x1) * one / (y2 - y1);
+        sides[n_sides++] = y1 < y2 ? (side){y1, y2, 1, x1 * one, slope} : (side){y2, y1, -1, x2 * one, slope};
     }
-    const uint8_t *rgb = colour_of(canvas, fill);
-    if (rgb) {
-        pz_rect todo = intersection(box, canvas->clip);
-        for (band b; next_band(canvas, &todo, true, &b);) {
-            for (int i = 0, j = n - 1; i < n; j = i++)
-                add_edge(&b, X(j) * ONE + HALF, Y(j) * ONE + HALF, X(i) * ONE + HALF, Y(i) * ONE + HALF);
-            paint_sums(canvas, &b, rgb);
-        }
-    }
-    rgb = colour_of(canvas, outline);
-    if (rgb) {
-        /* Sides along an axis are whole pixels and need no coverage. */
-        bool slanted = false;
-        for (int i = 0, j = n - 1; i < n; j = i++) {
-            int x1 = X(j), y1 = Y(j), x2 = X(i), y2 = Y(i);
-            if (x1 == x2 || y1 == y2)
-                fill_rect(canvas, (pz_rect){smaller(x1, x2), smaller(y1, y2), larger(x1, x2) + 1, larger(y1, y2) + 1},
-                          rgb);
-            else
-                slanted = true;
-        }
-        if (!slanted) return;
+    if (inner) fill_sides(canvas, sides, crossings, n_sides, intersection(box, canvas->clip), inner);
+    if (sides != few_sides) give(canvas, sides);
+
+    if (!line) return;
+    if (slanted) {
         box.left--, box.top--, box.right++, box.bottom++;
         pz_rect todo = intersection(box, canvas->clip);
-        for (band b; next_band(canvas, &todo, false, &b);) {
+        for (band b; next_band(canvas, &todo, &b);) {
             for (int i = 0, j = n - 1; i < n; j = i++) {
                 int x1 = X(j), y1 = Y(j), x2 = X(i), y2 = Y(i);
                 if (x1 != x2 && y1 != y2)
                     add_stroke(&b, x1 * ONE + HALF, y1 * ONE + HALF, x2 * ONE + HALF, y2 * ONE + HALF, HALF);
             }
-            paint_strokes(canvas, &b, rgb);
+            paint_strokes(canvas, &b, line);
         }
+    }
+    /* Sides along an axis are whole pixels and need no coverage. */
+    for (int i = 0, j = n - 1; i < n; j = i++) {
+        int x1 = X(j), y1 = Y(j), x2 = X(i), y2 = Y(i);
+        pz_rect side = {smaller(x1, x2), smaller(y1, y2), larger(x1, x2) + 1, larger(y1, y2) + 1};
+        if (x1 == x2 || y1 == y2) fill_rect(canvas, side, line);
     }
 #undef X
 #undef Y
@@ -646,17 +581,20 @@ static void set_face(pz_face *face, int font, int size)
     memset(face, 0, sizeof *face);
     face->size = size;
     face->font = font;
-    /* Below seven pixels letters get all the height there is: three rows can tell no digits apart, five can. */
-    face->capital = larger((size * 73 + 50) / 100, smaller(size - 1, 5));
-    if (face->capital < 1) face->capital = 1;
+    /*
+     * Small letters are larger than they should be, for each row counts, but no larger than their size: pencil marks
+     * stand that close. Less than four rows tell no digits apart anyway.
+     */
+    static const int small[] = {0, 1, 2, 3, 4, 4, 5, 5};
+    face->capital = size < (int)(sizeof small / sizeof *small) ? small[size] : (size * 73 + 50) / 100;
     face->pen = larger(ONE, face->capital * ONE * 15 / 100);
     face->gap = larger(1, (face->capital * 13 + 50) / 100);
     face->cell = font == FONT_FIXED ? larger(1, (face->capital * 70 + 50) / 100) : 0;
 }
 
-static int box_width(const pz_face *face, const pz_glyph *glyph)
+static int box_width(const pz_face *face, int index)
 {
-    int width = larger((glyph->width * face->capital + 50) / 100, (face->pen + ONE - 1) / ONE);
+    int width = larger((pz_glyphs[index].width * face->capital + 50) / 100, (face->pen + ONE - 1) / ONE);
     return face->cell ? smaller(width, face->cell) : width;
 }
 
@@ -719,13 +657,13 @@ static const char *next_command(const char *path, command *c)
     return path;
 }
 
-static void find_anchors(const pz_glyph *glyph, axis *h, axis *v)
+static void find_anchors(const char *path, axis *h, axis *v)
 {
     command c;
     int x = 0, y = 0;
     h->n = v->n = 0;
     add_anchor(h, 0), add_anchor(h, 100), add_anchor(v, 0), add_anchor(v, 100);
-    for (const char *path = glyph->path; (path = next_command(path, &c));) {
+    while ((path = next_command(path, &c))) {
         int to_x = c.letter == 'C' ? c.n[4] : c.n[0], to_y = c.letter == 'C' ? c.n[5] : c.n[1];
         bool line = c.letter == 'L', dot = c.letter == 'D';
         if (dot || c.letter == 'H' || (line && x == to_x)) add_anchor(h, to_x);
@@ -753,16 +691,17 @@ static void stroke(sink *s, int x1, int y1, int x2, int y2, int radius)
     }
 }
 
-static void draw_glyph(const pz_face *face, const pz_glyph *glyph, sink *s)
+static void draw_glyph(const pz_face *face, int index, sink *s)
 {
-    const int width = box_width(face, glyph), radius = face->pen / 2, pieces = smaller(5 + face->capital / 8, 24);
+    const int width = box_width(face, index), radius = face->pen / 2, pieces = smaller(5 + face->capital / 8, 24);
     axis h, v;
-    find_anchors(glyph, &h, &v);
+    const char *path = pz_glyph_path(index, face->capital);
+    find_anchors(path, &h, &v);
     place_anchors(&h, larger(width * ONE, face->pen), face->pen);
     place_anchors(&v, face->capital * ONE, face->pen);
     int x = 0, y = 0;
     command c;
-    for (const char *path = glyph->path; (path = next_command(path, &c));) {
+    while ((path = next_command(path, &c))) {
         int px[4] = {x}, py[4] = {y};
         for (int i = 0; i < (c.letter == 'C' ? 3 : 1); i++)
             px[i + 1] = place(&h, c.n[2 * i]), py[i + 1] = place(&v, c.n[2 * i + 1]);
@@ -783,7 +722,8 @@ static void draw_glyph(const pz_face *face, const pz_glyph *glyph, sink *s)
             x = px[1], y = py[1];
             break;
           case 'D':
-            stroke(s, px[1], py[1], px[1], py[1], radius * 5 / 4);
+            /* Dots are a little larger than the pen, unless that would smear a single pixel. */
+            stroke(s, px[1], py[1], px[1], py[1], radius > HALF * 3 / 2 ? radius * 5 / 4 : radius);
             break;
           default:
             for (int i = 1, whole = pieces * pieces * pieces; i <= pieces; i++) {
@@ -801,18 +741,18 @@ static void draw_glyph(const pz_face *face, const pz_glyph *glyph, sink *s)
 }
 
 /* The pixels that a letter may touch, from the pen's place. */
-static pz_rect measure(const pz_face *face, const pz_glyph *glyph)
+static pz_rect measure(const pz_face *face, int index)
 {
     sink s = {.left = INT_MAX, .top = INT_MAX, .right = INT_MIN, .bottom = INT_MIN};
-    draw_glyph(face, glyph, &s);
+    draw_glyph(face, index, &s);
     if (s.left > s.right) return (pz_rect){0, 0, 0, 0};
     return (pz_rect){(s.left - HALF) >> 8, (s.top - HALF) >> 8, ((s.right + HALF) >> 8) + 1,
                      ((s.bottom + HALF) >> 8) + 1};
 }
 
-static letter *new_letter(const pz_canvas *canvas, const pz_face *face, const pz_glyph *glyph)
+static letter *new_letter(const pz_canvas *canvas, const pz_face *face, int index)
 {
-    pz_rect box = measure(face, glyph);
+    pz_rect box = measure(face, index);
     int width = box.right - box.left, height = box.bottom - box.top;
     size_t cells = (size_t)width * (size_t)height;
     letter *l = take(canvas, sizeof *l + cells);
@@ -820,7 +760,7 @@ static letter *new_letter(const pz_canvas *canvas, const pz_face *face, const pz
     memset(l->cells, 0, cells);
     band b = {.window = box, .row = width, .cells = l->cells};
     sink s = {.into = &b};
-    draw_glyph(face, glyph, &s);
+    draw_glyph(face, index, &s);
     return l;
 }
 
@@ -843,14 +783,14 @@ static void paint_letter(const pz_canvas *canvas, const letter *l, int x, int y,
     }
 }
 
-static void paint_large(pz_canvas *canvas, const pz_face *face, const pz_glyph *glyph, int x, int y, const uint8_t *rgb)
+static void paint_large(pz_canvas *canvas, const pz_face *face, int index, int x, int y, const uint8_t *rgb)
 {
-    pz_rect todo = measure(face, glyph);
+    pz_rect todo = measure(face, index);
     todo.left += x, todo.right += x, todo.top += y, todo.bottom += y;
     todo = intersection(todo, canvas->clip);
-    for (band b; next_band(canvas, &todo, false, &b);) {
+    for (band b; next_band(canvas, &todo, &b);) {
         sink s = {.into = &b, .x = x * ONE, .y = y * ONE};
-        draw_glyph(face, glyph, &s);
+        draw_glyph(face, index, &s);
         paint_strokes(canvas, &b, rgb);
     }
 }
@@ -935,7 +875,7 @@ void pz_canvas_text(pz_canvas *canvas, int x, int y, int font, int size, int ali
     int64_t width = -face->gap;
     for (const char *t = text; *t;) {
         t = next_code(t, &code);
-        width += face->gap + (face->cell ? face->cell : box_width(face, &pz_glyphs[glyph_of(code)]));
+        width += face->gap + (face->cell ? face->cell : box_width(face, glyph_of(code)));
     }
     /* An odd width or height lies around pixel (x, y), an even one around that pixel's top left corner. */
     int64_t pen = (int64_t)x + canvas->frame.left;
@@ -949,12 +889,12 @@ void pz_canvas_text(pz_canvas *canvas, int x, int y, int font, int size, int ali
 
     for (const char *t = text; *t;) {
         t = next_code(t, &code);
-        int index = glyph_of(code), box = box_width(face, &pz_glyphs[index]);
+        int index = glyph_of(code), box = box_width(face, index);
         int start = saturate(face->cell ? pen + (face->cell - box) / 2 : pen);
         if (face == &passing) {
-            paint_large(canvas, face, &pz_glyphs[index], start, baseline, rgb);
+            paint_large(canvas, face, index, start, baseline, rgb);
         } else {
-            if (!face->letters[index]) face->letters[index] = new_letter(canvas, face, &pz_glyphs[index]);
+            if (!face->letters[index]) face->letters[index] = new_letter(canvas, face, index);
             paint_letter(canvas, face->letters[index], start, baseline, rgb);
         }
         pen += face->gap + (face->cell ? face->cell : box);

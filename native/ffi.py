@@ -25,7 +25,8 @@ typedef struct { const char *name, *title, *rules; const pz_action *actions; con
 typedef struct { int32_t changed, status, moves, repeats, steps, ended; } pz_outcome;
 typedef struct pz_session pz_session;
 typedef struct pz_batch pz_batch;
-typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks; } pz_batch_buffers;
+typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks,
+    *frames, *final_frames; int32_t width, height, form; } pz_batch_buffers;
 
 double pz_max_cells;
 size_t pz_pool_limit;
@@ -63,6 +64,7 @@ int pz_session_undo(pz_session *session);
 int pz_session_solve(pz_session *session);
 int pz_session_solution(pz_session *session, void *record);
 int pz_session_text(pz_session *session, const char **text);
+int pz_session_pixels(pz_session *session, int width, int height, int form, uint8_t *out);
 int pz_session_save(pz_session *session, const uint8_t **bytes, int64_t *size);
 int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result);
 size_t pz_session_memory(const pz_session *session);
@@ -77,6 +79,7 @@ pz_session *pz_batch_session(pz_batch *batch, int slot);
 void pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
 int pz_batch_reset(pz_batch *batch, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
 int pz_batch_step(pz_batch *batch, const int64_t *actions, int autoreset);
+int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out);
 int pz_batch_failed_slot(const pz_batch *batch);
 void pz_batch_streams(const pz_batch *batch, uint64_t *seeds, uint64_t *episodes);
 int pz_rollout(const pz_puzzle *puzzle, const char *params, int flags, double timeout, int policy, int threads,

@@ -38,7 +38,7 @@ const pz_glyph pz_glyphs[PZ_GLYPHS] = {
     /* : */ {16, "D 50 0 D 50 60"},
     /* ; */ {24, "M 100 4 L 0 -22 D 80 60"},
     /* < */ {70, "M 100 78 L 0 45 L 100 12"},
-    /* = */ {70, "M 0 60 L 100 60 M 0 28 L 100 28"},
+    /* = */ {70, "M 0 64 L 100 64 M 0 26 L 100 26"},
     /* > */ {70, "M 0 78 L 100 45 L 0 12"},
     /* ? */ {60, "M 0 76 V 50 100 H 100 75 C 100 54 48 58 48 34 L 48 32 D 48 0"},
     /* @ */ {106, "M 70 50 V 49 66 H 28 46 V 49 26 H 70 46 M 70 66 L 70 40 V 85 26 H 100 52 V 52 100 H 0 46 V 54 -10 "
@@ -107,10 +107,48 @@ const pz_glyph pz_glyphs[PZ_GLYPHS] = {
     /* | */ {16, "M 50 112 L 50 -12"},
     /* } */ {46, "M 0 112 H 50 92 L 50 66 V 100 50 H 50 34 L 50 8 V 0 -12"},
     /* ~ */ {72, "M 0 36 C 8 56 30 58 50 46 C 70 34 92 36 100 56"},
-    /* multiplication */ {64, "M 0 16 L 100 74 M 0 74 L 100 16"},
+    /* multiplication */ {64, "M 0 16 L 0 16 L 100 74 M 0 74 L 0 74 L 100 16"},
     /* division */ {70, "M 0 45 L 100 45 D 50 79 D 50 11"},
     /* minus */ {66, "M 0 45 L 100 45"},
 };
+
+/* Three columns by five rows. */
+static const char *const small_digits[10] = {
+    "M 0 0 L 0 100 L 100 100 L 100 0 L 0 0",
+    "M 0 75 L 60 100 L 60 0",
+    "M 0 100 L 100 100 L 100 50 L 0 50 L 0 0 L 100 0",
+    "M 0 100 L 100 100 L 100 0 L 0 0 M 30 50 L 100 50",
+    "M 0 100 L 0 50 L 100 50 M 100 100 L 100 0",
+    "M 100 100 L 0 100 L 0 50 L 100 50 L 100 0 L 0 0",
+    "M 100 100 L 0 100 L 0 0 L 100 0 L 100 50 L 0 50",
+    "M 0 100 L 100 100 L 100 50 L 50 25 L 50 0",
+    "M 0 0 L 0 100 L 100 100 L 100 0 L 0 0 M 0 50 L 100 50",
+    "M 100 50 L 0 50 L 0 100 L 100 100 L 100 0 L 0 0",
+};
+
+/* Three columns by four rows. */
+static const char *const tiny_digits[10] = {
+    "M 0 0 L 0 100 L 100 100 L 100 0 L 0 0",
+    "M 0 67 L 60 100 L 60 0",
+    "M 0 100 L 50 100 L 100 67 L 50 33 L 0 0 L 100 0",
+    "M 0 100 L 100 100 L 100 0 L 0 0 M 50 67 L 100 67",
+    "M 0 100 L 0 33 L 100 33 M 100 100 L 100 0",
+    "M 100 100 L 0 100 L 0 67 L 50 67 L 100 33 L 50 0 L 0 0",
+    "M 0 100 L 0 0 L 100 0 L 100 67 L 0 67",
+    "M 0 100 L 100 100 L 100 67 L 50 33 L 50 0",
+    "M 0 0 L 0 100 L 100 100 L 100 0 L 0 0 M 0 67 L 100 67",
+    "M 100 0 L 100 100 L 0 100 L 0 33 L 100 33",
+};
+
+const char *pz_glyph_path(int index, int rows)
+{
+    int digit = index - ('0' - FIRST);
+    if (digit >= 0 && digit < 10) {
+        if (rows == 5) return small_digits[digit];
+        if (rows == 4) return tiny_digits[digit];
+    }
+    return pz_glyphs[index].path;
+}
 
 int pz_glyph_index(unsigned code)
 {

@@ -14,7 +14,7 @@
 
 #include "memory.h"
 
-enum { PZ_COLOURS = 256, PZ_MAX_SIDE = 1 << 15, PZ_FACES = 8 };
+enum { PZ_COLOURS = 256, PZ_MAX_SIDE = 1 << 14, PZ_FACES = 8 };
 
 typedef struct pz_rect {
     int left, top, right, bottom; /* right and bottom are the first pixels outside */
@@ -58,7 +58,7 @@ void pz_canvas_unclip(pz_canvas *canvas);
 void pz_canvas_rect(pz_canvas *canvas, int x, int y, int width, int height, int colour);
 void pz_canvas_line(pz_canvas *canvas, int x1, int y1, int x2, int y2, int colour);
 void pz_canvas_thick_line(pz_canvas *canvas, float thickness, float x1, float y1, float x2, float y2, int colour);
-/* n pairs of coordinates; fill or outline may be negative for none. */
+/* n pairs of coordinates; fill may be negative for none. The outline is what makes the edges smooth. */
 void pz_canvas_polygon(pz_canvas *canvas, const int *coords, int n, int fill, int outline);
 void pz_canvas_circle(pz_canvas *canvas, int x, int y, int radius, int fill, int outline);
 

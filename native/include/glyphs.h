@@ -13,7 +13,8 @@
  *     C a b c d x y   cubic curve with the control points (a, b) and (c, d)
  *     D x y           dot
  *
- * Straight lines along an axis and the turning points of quarters are moved to whole pixels when a sign is drawn small.
+ * Straight lines along an axis and the turning points of quarters are moved to whole pixels; a line of no length does
+ * that to a point.
  */
 typedef struct pz_glyph {
     int width;          /* of the box, in percent of the height of capitals; at least the pen's breadth is taken */
@@ -26,5 +27,8 @@ extern const pz_glyph pz_glyphs[PZ_GLYPHS];
 
 /* The index of a Unicode code point in pz_glyphs, or -1. */
 int pz_glyph_index(unsigned code);
+
+/* The path to take where capitals are this many pixels high: digits of few pixels would lose their shape as curves. */
+const char *pz_glyph_path(int index, int rows);
 
 #endif

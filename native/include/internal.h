@@ -10,6 +10,7 @@ enum {
 };
 
 typedef uint64_t pz_repeat;
+typedef struct pz_picture pz_picture;
 
 struct pz_session {
     const pz_puzzle *puzzle;
@@ -42,6 +43,7 @@ struct pz_session {
     pz_repeat *repeats;
     int32_t repeats_room, repeats_used;
 
+    pz_picture *picture;  /* the last one drawn, NULL before; lies in the pool */
     void *output;         /* the last text or save handed out */
 };
 

@@ -165,6 +165,8 @@ typedef struct pz_puzzle {
     game_state *(*solved)(const game_state *initial, const game_state *state, const char *aux, const char **error);
     /* NULL, or our own text board (smalloc'ed); needed where the engine has none. */
     char *(*text)(const game_params *params, const game_state *state, const game_ui *ui, const int *own);
+    /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
+    bool full_redraw;
     /* NULL, or what draws our own ui state (own) over the engine's picture, with the engine's colours. */
     void (*draw_own)(drawing *dr, const game_drawstate *ds, const game_state *state, const int *own);
 } pz_puzzle;

@@ -75,6 +75,10 @@ int pz_session_solve(pz_session *session);
 int pz_session_solution(pz_session *session, void *record);
 int pz_session_text(pz_session *session, const char **text); /* lives until the next call on this session */
 
+/* A picture into width * height * 3 bytes: rows of RGB, or three planes, or (in a third of the room) grey. */
+enum pz_picture_form { PZ_PICTURE_RGB = 0, PZ_PICTURE_PLANES = 1, PZ_PICTURE_GREY = 2 };
+int pz_session_pixels(pz_session *session, int width, int height, int form, uint8_t *out);
+
 int pz_session_save(pz_session *session, const uint8_t **bytes, int64_t *size); /* likewise */
 int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result);
 size_t pz_session_memory(const pz_session *session);
@@ -93,6 +97,8 @@ typedef struct pz_batch_buffers {
     uint8_t *records, *masks;
     pz_outcome *outcomes;
     uint8_t *final_records, *final_masks;
+    uint8_t *frames, *final_frames; /* NULL, or pictures of this size and form, drawn along with every step */
+    int32_t width, height, form;
 } pz_batch_buffers;
 
 int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads, int flags, double timeout,
@@ -106,6 +112,7 @@ void pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
 /* Start episode number episodes[i] of stream seeds[i] in every slot for which which[i] is set (all when NULL). */
 int pz_batch_reset(pz_batch *batch, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
 int pz_batch_step(pz_batch *batch, const int64_t *actions, int autoreset);
+int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out);
 int pz_batch_failed_slot(const pz_batch *batch); /* after an error: whose it was */
 void pz_batch_streams(const pz_batch *batch, uint64_t *seeds, uint64_t *episodes);
 

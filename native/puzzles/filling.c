@@ -75,13 +75,23 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
             pz_fail(PZ_BAD_ID, "A clue is more than %d, the highest digit that can be entered", highest);
 }
 
-/* Where its solver gets stuck, the engine complains and hands out the unfinished board all the same. */
+/*
+ * Where its solver gets stuck, the engine complains and hands out the unfinished board all the same. Descriptions that it
+ * has not made itself also lead to boards that break the rules, or to regions larger than any digit that can be entered.
+ */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {
+    const game_params *params = &state->shared->params;
     char *move = solve_game(initial, state, aux, error);
     game_state *solved = *error ? NULL : execute_move(state, move);
     sfree(move);
-    return solved;
+    if (!solved) return NULL;
+    bool sound = solved->completed;
+    for (int at = 0; at < params->w * params->h; at++) sound = sound && solved->board[at] <= pz_highest(params);
+    if (sound) return solved;
+    free_game(solved);
+    *error = "This puzzle has no solution";
+    return NULL;
 }
 
 PZ_PUZZLE(filling,

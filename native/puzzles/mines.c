@@ -5,7 +5,7 @@
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_UNDO_ACTION, PZ_END};
 
 /* What the engine keeps in a square that is not open. */
-enum { PZ_FLAG = -1, PZ_COVERED = -2, PZ_EXPLODED = 65 };
+enum { PZ_FLAGGED = -1, PZ_COVERED = -2, PZ_EXPLODED = 65 };
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -21,7 +21,8 @@ static double pz_cells(const game_params *params)
 static int pz_mine_count(const game_state *state)
 {
     const struct mine_layout *layout = state->layout;
-    if (!layout->mines) return max(layout->n, 0); /* a description written by hand may say anything */
+    /* A description written by hand may say anything; -1 is out of bounds whatever the width of the field. */
+    if (!layout->mines) return max(layout->n, -1);
     int count = 0;
     for (int at = 0; at < state->w * state->h; at++) count += layout->mines[at];
     return count;
@@ -48,7 +49,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     const int n = state->w * state->h;
     const signed char *grid = state->grid;
     PZ_PUT(out, n, grid[i] >= 0 && grid[i] <= 8 ? grid[i] : -1);
-    PZ_PUT(out, n, grid[i] == PZ_FLAG);
+    PZ_PUT(out, n, grid[i] == PZ_FLAGGED);
     PZ_PUT(out, n, grid[i] == PZ_EXPLODED);
     PZ_PUT1(out, pz_mine_count(state));
     PZ_PUT1(out, state->layout->mines != NULL);
@@ -104,9 +105,9 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     int flags = 0;
     for (int at = 0; at < state->w * state->h; at++) {
         const int value = state->grid[at];
-        flags += value == PZ_FLAG;
+        flags += value == PZ_FLAGGED;
         pz_print(&text, "%c%s",
-                 value == PZ_FLAG ? 'F' : value == PZ_EXPLODED ? '*' : value < 0 ? '#' : value ? '0' + value : '.',
+                 value == PZ_FLAGGED ? 'F' : value == PZ_EXPLODED ? '*' : value < 0 ? '#' : value ? '0' + value : '.',
                  (at + 1) % state->w ? " " : "\n");
     }
     pz_print(&text, "flags %d of %d mines%s\n", flags, pz_mine_count(state),

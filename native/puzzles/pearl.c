@@ -144,7 +144,7 @@ static void pz_copy_ui(game_ui *to, const game_ui *from, const game_state *state
     memcpy(coords, from->dragcoords, (size_t)pz_drag_length(from) * sizeof *coords);
 }
 
-/* Without aux the engine calls an empty board the solution of a puzzle that has several. */
+/* Without aux the engine calls an empty board the solution where it cannot find one. */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {
     char *move = solve_game(initial, initial, aux, error);
@@ -153,7 +153,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     sfree(move);
     if (!solved || solved->completed) return solved;
     free_game(solved);
-    *error = "This puzzle has more than one solution";
+    *error = "The solver finds no unique solution";
     return NULL;
 }
 

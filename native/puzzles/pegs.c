@@ -73,7 +73,7 @@ PZ_PUZZLE(pegs,
     .actions = pz_actions,
     .easiest = "4x4random",
     .human = "5x7cross",
-    .params_pattern = "\\d{1,4}(x\\d{1,4})?(cross|octagon|random)?",
+    .params_pattern = "\\d{1,4}(x\\d{1,4})?(cross|octagon|[rR]andom)?",
     .params_help = "WxH: width and height\n"
                    "cross: a cross of 5x7, 5x9, 7x7, 7x9 or 9x9, either way round\n"
                    "octagon: an octagon of 7x7\n"

@@ -14,6 +14,13 @@ static double pz_cells(const game_params *params)
     return (double)params->w * params->h;
 }
 
+/* The engine's solver paints a lone square black, looks for a white one and then writes behind the board. */
+static const char *pz_check_params(const game_params *params)
+{
+    if (params->w == 1 && params->h == 1) return "A board of one square is no puzzle";
+    return NULL;
+}
+
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
@@ -60,6 +67,7 @@ PZ_PUZZLE(range,
     .human = "9x6",
     .params_pattern = PZ_SIZE "(x" PZ_SIZE ")?",
     .params_help = "WxH: width and height",
+    .check_params = pz_check_params,
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
     .fields = pz_fields,

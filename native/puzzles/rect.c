@@ -81,22 +81,30 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->cheated);
 }
 
-/* The engine does not check its own solution for completion; where its solver stops halfway, that is none. */
+/*
+ * The engine does not check its own solution for completion; where its solver stops halfway, that is none. A board
+ * without numbers, as a description may give, must be kept from the solver: it reads beyond its empty list.
+ */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {
+    const int n = state->w * state->h;
+    double sum = 0;
+    for (int at = 0; at < n; at++) sum += state->grid[at];
+    if (sum != n) {
+        *error = "The numbers do not add up to the area of the board";
+        return NULL;
+    }
     char *move = solve_game(initial, state, aux, error);
     if (!move) return NULL;
     game_state *solved = execute_move(state, move);
     sfree(move);
     if (!solved) return NULL;
-    for (int at = 0; at < solved->w * solved->h; at++)
-        if (!solved->correct[at]) {
-            free_game(solved);
-            *error = "The solver finds no unique solution";
-            return NULL;
-        }
     solved->completed = true;
-    return solved;
+    for (int at = 0; at < n; at++) solved->completed &= solved->correct[at];
+    if (solved->completed) return solved;
+    free_game(solved);
+    *error = "The solver finds no unique solution";
+    return NULL;
 }
 
 PZ_PUZZLE(rect,

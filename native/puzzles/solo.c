@@ -1,5 +1,19 @@
 #include "puzzle.h"
 #define thegame pz_game_solo
+
+/*
+ * The engine expects too short a description where a small board has many given digits, and writes behind its buffer
+ * (2x2m8, 2jm4, 4jm4). Its callers, who say "area", get our length instead, which has room for a number and a mark for
+ * each square, or for all edges between squares. Its definition, which says "int area", stays, under another name.
+ */
+static inline int pz_encode_space(int area)
+{
+    return 4 * area + 1;
+}
+#define grid_encode_space(argument) PZ_SPACE_##argument)
+#define PZ_SPACE_area pz_encode_space(area
+#define PZ_SPACE_int pz_engine_encode_space(int
+
 #include <solo.c>
 #undef cube
 
@@ -18,10 +32,16 @@ static double pz_optimal_steps(const game_params *params)
     return pz_cells(params) * (2.0 * params->c * params->r + 1);
 }
 
-/* Without rows of blocks the engine writes behind its arrays. */
 static const char *pz_check_params(const game_params *params)
 {
+    const int cr = params->c * params->r;
+    /* The engine would write behind its arrays. */
     if (params->r < 1) return "There must be at least one row of blocks";
+    /* It would search for ever: any two neighbours add up to three. */
+    if (params->killer && cr < 3) return "Killer puzzle dimensions must be larger than 2";
+    /* It would give all four digits, and a board without a move never counts as solved. */
+    if (cr == 2 && (params->symm == SYMM_ROT4 || params->symm == SYMM_REF4 || params->symm == SYMM_REF8))
+        return "Two digits cannot be placed with this symmetry";
     return NULL;
 }
 
@@ -35,7 +55,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     if (params->xtype) PZ_GRID(layout, "diagonals", cr, cr, 0, 1, "1 where the square lies on a diagonal");
     if (params->killer) {
         PZ_GRID(layout, "cages", cr, cr, 0, cr * cr / 2 - 1, "number of the cage that each square belongs to");
-        PZ_GRID(layout, "cage_sums", cr, cr, 0, cr * (cr + 1) / 2, "sum of a cage, on its first square; 0 elsewhere");
+        PZ_GRID(layout, "cage_sums", cr, cr, 0, cr * (cr + 1) / 2, "sum of a cage, on one of its squares; 0 elsewhere");
     }
     PZ_UI_SCALAR(layout, "cursor_x", 0, cr - 1, "column of the cursor");
     PZ_UI_SCALAR(layout, "cursor_y", 0, cr - 1, "row of the cursor");

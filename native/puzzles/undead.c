@@ -133,19 +133,27 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
         pz_fail(PZ_BAD_ID, "A count of monsters is out of range");
     for (int k = 0; k < 2 * (common->params.w + common->params.h); k++) {
         const int sighting = common->grid[pz_frame(state, k)];
-        if (sighting < 0 || sighting > most)
-            pz_fail(PZ_BAD_ID, "%d sightings are more than the %d that are possible", sighting, most);
+        if (sighting < 0 || sighting > most) pz_fail(PZ_BAD_ID, "A sighting of %d monsters is out of range", sighting);
     }
 }
 
-/* A board that the solver filled never counts as solved: the same moves count when they come without its mark. */
+/*
+ * A board that the solver filled never counts as solved: the same moves count when they come without its mark. They may
+ * still be wrong, as it overlooks sightings along lines without a monster.
+ */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {
     char *move = solve_game(initial, state, aux, error);
     if (!move) return NULL;
     game_state *solved = execute_move(state, move + strspn(move, "S;"));
     sfree(move);
-    return solved;
+    if (solved->solved) {
+        solved->cheated = true;
+        return solved;
+    }
+    free_game(solved);
+    *error = "Puzzle is inconsistent";
+    return NULL;
 }
 
 PZ_PUZZLE(undead,

@@ -22,7 +22,7 @@ EXAMPLES = [
     ("palisade", "5x5n5"), ("pattern", "15x15"), ("pearl", "8x8dtn"), ("pegs", "7x7cross"), ("range", "9x6"),
     ("rect", "7x7e4"), ("samegame", "5x5c3s2"), ("signpost", "4x4c"), ("singles", "5x5de"), ("sixteen", "5x5m2"),
     ("slant", "8x8de"), ("solo", "3x3"), ("tents", "8x8de"), ("towers", "5de"), ("tracks", "8x8dto"),
-    ("twiddle", "3x3n2"), ("undead", "4x4dn"), ("unequal", "4adk"), ("unruly", "8x8dt"), ("untangle", "25"),
+    ("twiddle", "3x3n2"), ("undead", "4x4dn"), ("unequal", "5adk"), ("unruly", "8x8dt"), ("untangle", "25"),
 ]  # fmt: skip
 
 
@@ -36,6 +36,11 @@ def test_everything_in_the_papers_tables_generates(puzzle, params):
 @pytest.mark.parametrize(("puzzle", "params"), EXAMPLES)
 def test_the_papers_examples_are_understood(puzzle, params):
     assert pp.spec(puzzle).fields(params)
+
+
+def test_an_example_that_the_engine_has_come_to_refuse():
+    with pytest.raises(pp.InvalidParams, match="Order must be at least 5 for Adjacent puzzles of this difficulty"):
+        pp.Session("unequal", "4adk")
 
 
 def test_every_preset_generates_a_game_that_its_id_starts_again(puzzle):
