@@ -78,13 +78,10 @@ class Observer:
             return space
         return spaces.Dict({"observation": space, "action_mask": spaces.MultiBinary(self.mask_size)})
 
-    def state(self, views: dict[str, Array], lead: tuple[int, ...] = (), copy: bool = True) -> dict[str, Array]:
-        """The fields as the space has them: fresh arrays, unless live ones are wanted."""
-        if copy:
-            return {
-                name: view.copy() if view.ndim > len(lead) else view.reshape(*lead, 1).copy() for name, view in views.items()
-            }
-        return {name: view if view.ndim > len(lead) else view.reshape(*lead, 1) for name, view in views.items()}
+    @staticmethod
+    def live(views: dict[str, Array], lead: tuple[int, ...] = ()) -> dict[str, Array]:
+        """The fields as the space has them: views that follow the session."""
+        return {name: view if view.ndim > len(lead) else view[..., np.newaxis] for name, view in views.items()}
 
     def observation(
         self, state: dict[str, Array], pixels: Array | None, mask: Array, lead: tuple[int, ...] = ()
@@ -222,7 +219,8 @@ class PuzzleEnv(gym.Env[Any, Any]):
             self._session.reset(**start)
         self._game_id = self._session.game_id
         self._over = self._session.terminated
-        self._state = self._observer.state(self._session.observe(copy=False), copy=self.copy)
+        self._live = self._observer.live(self._session.observe(copy=False))
+        self._state = self._look()
         result = self._result()
         if self.render_mode == "human":
             self.render()
@@ -237,16 +235,20 @@ class PuzzleEnv(gym.Env[Any, Any]):
             raise gym.error.ResetNeeded("this episode is over: call reset")
         outcome = session.step(action)
         before = self._state
-        self._state = self._observer.state(session.observe(copy=False), copy=self.copy)
+        self._state = self._look()
         reward = self.rewards(outcome.status, before, self._state)
-        terminated, truncated = session.terminated, session.truncated
-        self._over = terminated or truncated
+        ended = session.ended
+        self._over = ended != 0
         observation, info = self._result()
-        if self._over:
+        if ended:
             info["is_success"] = outcome.status == pp.Status.SOLVED
         if self.render_mode == "human":
             self.render()
-        return observation, reward, terminated, truncated, info
+        return observation, reward, ended == 1, ended == 2, info
+
+    def _look(self) -> dict[str, Array]:
+        """The fields as they are handed out."""
+        return {name: view.copy() for name, view in self._live.items()} if self.copy else self._live
 
     def _result(self) -> tuple[Any, dict[str, Any]]:
         session = self._session
@@ -419,7 +421,8 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._first_seed = None
         result = self.batch.reset(seed, which=which)
         self._over = np.asarray(result.ended != 0) if which is None else np.where(which, result.ended != 0, self._over)
-        self._state = self._observer.state(result.observation, self._lead, self.copy)
+        self._live = self._observer.live(result.observation, self._lead)
+        self._state = self._look()
         return self._result(result)
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
@@ -431,7 +434,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             raise gym.error.ResetNeeded(f"sub-environments {np.flatnonzero(was_over).tolist()} are over: reset them")
         result = self.batch.step(actions)
         ended = result.ended
-        self._state = self._observer.state(result.observation, self._lead, self.copy)
+        self._state = self._look()
         self._over = ended != 0
         terminations, truncations = ended == 1, ended == 2
         observation, info = self._result(result)
@@ -451,11 +454,15 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             rewards += self._hooked(before, over, was_over)
         return observation, rewards, terminations, truncations, info
 
+    def _look(self) -> dict[str, Array]:
+        """The fields as they are handed out."""
+        return {name: view.copy() for name, view in self._live.items()} if self.copy else self._live
+
     def _hooked(self, before: dict[str, Array], over: Array, was_over: Array) -> Array:
         """The hook's rewards, seeing the last state of an episode where a new one already began."""
         after = self._state
         if self.autoreset_mode == AutoresetMode.SAME_STEP and over.any():
-            final = self._observer.state(self.batch.final[0], self._lead)
+            final = self._observer.live(self.batch.final[0], self._lead)
             after = {
                 name: np.where(over.reshape(-1, *[1] * (after[name].ndim - 1)), final[name], after[name]) for name in after
             }
@@ -470,7 +477,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         views, masks = self.batch.final
         observations = np.full(self.num_envs, None, object)
         for slot in np.flatnonzero(over):
-            state = self._observer.state({name: view[slot] for name, view in views.items()})
+            state = self._observer.live({name: view[slot].copy() for name, view in views.items()})
             pixels = None if self._frames is None else self._frames[1][slot].copy()
             observations[slot] = self._observer.observation(state, pixels, masks[slot].view(np.int8).copy())
         info["final_obs"], info["_final_obs"] = observations, over.copy()

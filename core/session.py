@@ -257,16 +257,20 @@ class Session:
         return int(self._outcome.repeats)
 
     @property
+    def ended(self) -> int:
+        """0 while it goes on, 1 when solved or failed (terminated), 2 when a limit cut it off (truncated)."""
+        self._open()
+        return int(self._outcome.ended)
+
+    @property
     def terminated(self) -> bool:
         """Whether the game is solved or failed."""
-        self._open()
-        return bool(self._outcome.ended == 1)
+        return self.ended == 1
 
     @property
     def truncated(self) -> bool:
         """Whether a limit cut the episode off."""
-        self._open()
-        return bool(self._outcome.ended == 2)
+        return self.ended == 2
 
     def observe(self, copy: bool = True) -> Observation:
         """What a player may see, field by field. Without copy: live views, which the next step overwrites."""

@@ -1,0 +1,402 @@
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+import puzzleport as pp
+from puzzleport.adapters import gymnasium as adapter
+
+OBS_TYPES = ["state", "flat", "pixels", "both"]
+
+
+def make(puzzle: str, **options) -> adapter.PuzzleEnv:
+    return adapter.PuzzleEnv(puzzle, pp.spec(puzzle).easiest_params, **options)
+
+
+def equal(a, b) -> bool:
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(equal(a[key], b[key]) for key in a)
+    return np.array_equal(a, b)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("obs_type", ["state", "flat", "pixels"])
+def test_gymnasiums_own_checker_is_content(puzzle, obs_type):
+    env = gym.make(adapter.env_id(puzzle), params=pp.spec(puzzle).easiest_params, obs_type=obs_type, render_mode="rgb_array")
+    check_env(env.unwrapped)
+    env.close()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("obs_type", ["state", "flat", "pixels"])
+def test_sb3s_own_checker_is_content(puzzle, obs_type):
+    from stable_baselines3.common.env_checker import check_env as sb3_check_env
+
+    env = make(puzzle, obs_type=obs_type)
+    sb3_check_env(env)
+    env.close()
+
+
+def test_ids_are_registered_by_import_and_by_prefix():
+    assert adapter.env_id("samegame") == "puzzleport/SameGame-v0"
+    code = "import gymnasium as gym; print(gym.make('puzzleport.adapters.gymnasium:puzzleport/LightUp-v0').reset(seed=1)[1]['game_id'])"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == pp.Session("lightup", seed=1).game_id
+    env = gym.make("puzzleport/Puzzle-v0", puzzle="net", params="2x2")
+    assert env.reset(seed=3)[1]["game_id"] == pp.Session("net", "2x2", seed=3).game_id
+    env.close()
+
+
+def test_the_papers_environment():
+    env = gym.make("rlp/Puzzle-v0", puzzle="bridges", render_mode="rgb_array", params="4x4#42", window_width=100, window_height=80)
+    observation, info = env.reset()
+    assert observation["pixels"].shape == (3, 100, 80)
+    assert info["game_id"] == pp.Session("bridges", game_id="4x4#42").game_id
+    assert np.array_equal(observation["pixels"].transpose(2, 1, 0), pp.Session("bridges", game_id="4x4#42").pixels(100, 80))
+    assert env.reset()[1]["game_id"] == info["game_id"]
+    env.close()
+    env = gym.make("rlp/Puzzle-v0", puzzle="fifteen", params="2x2", obs_type="puzzle_state", allow_undo=True, max_state_repeats=50)
+    env.reset(seed=1)
+    reward = 0.0
+    random = np.random.default_rng(0)
+    for _ in range(2000):
+        _, reward, terminated, truncated, _info = env.step(int(random.integers(4)))
+        if terminated or truncated:
+            break
+    assert reward == (100.0 if terminated else 0.0)
+    env.close()
+
+
+def test_the_seed_decides_the_puzzle_at_every_reset(puzzle):
+    env = make(puzzle)
+    seen = []
+    for seed in (3, 4, 3):
+        observation, info = env.reset(seed=seed)
+        session = pp.Session(puzzle, env.params, seed=seed)
+        assert info["game_id"] == session.game_id
+        assert equal({name: values.reshape(session.observe()[name].shape) for name, values in observation.items()}, session.observe())
+        seen.append([env.reset()[1]["game_id"] for _ in range(6)])
+    assert seen[0] == seen[2]
+    if puzzle not in {"untangle", "dominosa"}:  # with five and four instances in all
+        assert len(set(seen[0])) > 1
+    env.close()
+
+
+def test_a_given_game_can_be_started():
+    env = make("bridges")
+    wanted = pp.Session("bridges", "3x3", seed=99).game_id
+    assert env.reset(options={"game_id": wanted})[1]["game_id"] == wanted
+    assert env.reset(options={"params": "3x3i20e10m2d0"}, seed=1)[1]["game_id"].startswith("3x3i20")
+    with pytest.raises(pp.InvalidParams, match="other observations"):
+        env.reset(options={"params": "4x4"})
+    with pytest.raises(pp.InvalidParams):
+        env.reset(options={"game_id": "junk"})
+    with pytest.raises(ValueError, match="unknown reset options"):
+        env.reset(options={"gameid": wanted})
+    env.step(0)
+    env.close()
+
+
+@pytest.mark.parametrize("obs_type", OBS_TYPES)
+def test_info_says_what_it_should(obs_type):
+    env = make("fifteen", obs_type=obs_type, max_steps=5000)
+    _, info = env.reset(seed=1)
+    random = np.random.default_rng(1)
+    terminated = truncated = False
+    while not (terminated or truncated):
+        assert info["action_mask"].dtype == np.int8
+        assert np.array_equal(info["action_mask"], env.action_masks())
+        assert env.action_masks().dtype == np.bool_
+        assert np.array_equal(info["puzzle_state"]["tiles"], env.session.observe()["tiles"])
+        assert info["state_repeats"] == env.session.repeats
+        assert "is_success" not in info
+        _, reward, terminated, truncated, info = env.step(int(random.choice(np.flatnonzero(env.action_masks()))))
+    assert terminated
+    assert info["is_success"]
+    assert reward == 1.0
+    env.close()
+
+
+def test_observations_are_fresh_unless_live_ones_are_wanted():
+    fresh, live = make("fifteen"), make("fifteen", copy=False)
+    for env, alike in ((fresh, False), (live, True)):
+        first, info = env.reset(seed=1)
+        second = env.step(int(np.flatnonzero(info["action_mask"])[0]))[0]
+        assert np.array_equal(first["tiles"], second["tiles"]) == alike
+        env.close()
+
+
+def test_flat_is_scaled_by_the_bounds_and_one_hot_by_keyword(puzzle):
+    env, hot = make(puzzle, obs_type="flat"), make(puzzle, obs_type="flat", one_hot=True)
+    observation, info = env.reset(seed=1)
+    wide, _ = hot.reset(seed=1)
+    fields = pp.spec(puzzle).fields(env.params)
+    items = [
+        ((info["puzzle_state"][field.name].ravel().astype(float) - field.low), max(field.high - field.low, 1)) for field in fields
+    ]
+    assert np.allclose(observation, np.concatenate([values / span for values, span in items]))
+    count = sum(values.size for values, _ in items)
+    assert wide.sum() == count
+    assert set(np.unique(wide)) <= {0.0, 1.0}
+    at = 0
+    for field, (values, _) in zip(fields, items, strict=True):
+        width = field.high - field.low + 1
+        for value in values:
+            assert wide[at + int(value)] == 1.0
+            at += width
+    assert at == wide.size
+    env.close()
+    hot.close()
+
+
+def test_rewards_and_their_hook():
+    calls = []
+
+    def hook(before, after):
+        calls.append((before["tiles"].copy(), after["tiles"].copy()))
+        return 0.25
+
+    env = make("fifteen", rewards=pp.Rewards(solved=10, step=-1, hook=hook))
+    env.reset(seed=1)
+    env.session.mask()
+    legal, illegal = int(np.flatnonzero(env.action_masks())[0]), int(np.flatnonzero(~env.action_masks())[0])
+    assert env.step(illegal)[1] == -0.75
+    assert np.array_equal(*calls[-1])
+    reward, terminated = env.step(legal)[1:3]
+    assert reward == (9.25 if terminated else -0.75)
+    assert not np.array_equal(*calls[-1])
+    env.close()
+
+
+def test_max_state_repeats_truncates():
+    env = make("net", max_state_repeats=3)
+    env.reset(seed=1)
+    steps = 0
+    truncated = False
+    while not truncated:
+        _, _, terminated, truncated, info = env.step(steps % 2)  # UP and DOWN
+        steps += 1
+        assert not terminated
+    assert info["state_repeats"] == 3
+    assert info["is_success"] is False
+    env.close()
+
+
+def test_render_modes():
+    for mode in ("rgb_array", "ansi"):
+        env = make("solo", render_mode=mode, width=200, height=100)
+        env.reset(seed=1)
+        shown = env.render()
+        if mode == "ansi":
+            assert shown == env.session.text()
+        else:
+            assert shown.shape == (100, 200, 3)
+            assert shown.std() > 10
+        env.close()
+    with pytest.raises(ValueError, match="render_mode"):
+        make("solo", render_mode="hologram")
+    env = gym.make("puzzleport/Solo-v0", render_mode="rgb_array_list")
+    env.reset(seed=1)
+    env.step(0)
+    assert len(env.render()) == 2
+    env.close()
+
+
+def test_pickle_and_deepcopy_in_the_middle_of_an_episode(puzzle):
+    env = make(puzzle, seed=1)
+    env.reset(seed=1)
+    random = np.random.default_rng(0)
+    for _ in range(15):
+        if env.step(int(random.integers(env.action_space.n)))[2]:
+            env.reset()
+    for twin in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env)):
+        original = copy.deepcopy(env)
+        for _ in range(20):
+            action = int(random.integers(env.action_space.n))
+            a, b = original.step(action), twin.step(action)
+            assert equal(a[0], b[0])
+            assert a[1:4] == b[1:4]
+            if a[2] or a[3]:
+                a, b = original.reset(), twin.reset()
+                assert equal(a[0], b[0])
+        twin.close()
+        original.close()
+    env.close()
+
+
+def test_a_forgotten_environment_is_freed_with_a_warning():
+    from puzzleport._native import lib
+
+    gc.collect()
+    before = lib.pz_live_pools()
+    env = make("fifteen")
+    env.reset(seed=1)
+    with pytest.warns(ResourceWarning):
+        del env
+        gc.collect()
+    assert lib.pz_live_pools() == before
+
+
+def test_mistakes_are_said_and_the_environment_goes_on():
+    with pytest.raises(pp.UnknownPuzzle, match="did you mean 'bridges'"):
+        gym.make("puzzleport/Puzzle-v0", puzzle="bridge")
+    with pytest.raises(pp.InvalidParams, match="Width and height must be at least 3"):
+        adapter.PuzzleEnv("bridges", "2x2")
+    with pytest.raises(ValueError, match="obs_type"):
+        make("bridges", obs_type="smell")
+    env = make("fifteen")
+    with pytest.raises(gym.error.ResetNeeded):
+        env.step(0)
+    with pytest.raises(gym.error.ResetNeeded):
+        env.render()
+    env.reset(seed=1)
+    with pytest.raises(pp.InvalidAction):
+        env.step(4)
+    random = np.random.default_rng(0)
+    while not env.step(int(random.integers(4)))[2]:
+        pass
+    with pytest.raises(gym.error.ResetNeeded, match="over"):
+        env.step(0)
+    env.reset()
+    env.step(0)
+    env.close()
+    env.close()
+    env.reset(seed=2)
+    env.close()
+
+
+# ---- the vector environment
+
+
+def test_vector_ids():
+    envs = gym.make_vec("puzzleport/Net-v0", num_envs=3, vectorization_mode="vector_entry_point", params="2x2")
+    assert isinstance(envs.unwrapped, adapter.PuzzleVectorEnv)
+    envs.reset(seed=1)
+    envs.close()
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_vector_environment_equals_single_ones(puzzle, mode):
+    n, options = 4, {"max_steps": 30, "max_state_repeats": 12}
+    envs = adapter.PuzzleVectorEnv(puzzle, pp.spec(puzzle).easiest_params, n, threads=2, autoreset_mode=mode, **options)
+    assert envs.metadata["autoreset_mode"] == mode
+    singles = [make(puzzle, **options) for _ in range(n)]
+    observation, info = envs.reset(seed=50)
+    over = np.zeros(n, bool)
+    for slot, env in enumerate(singles):
+        first, first_info = env.reset(seed=50 + slot)
+        assert equal({name: values[slot] for name, values in observation.items()}, first)
+        assert np.array_equal(info["action_mask"][slot], first_info["action_mask"])
+    random = np.random.default_rng(2)
+    for _ in range(80):
+        actions = random.integers(envs.single_action_space.n, size=n)
+        observation, rewards, terminations, truncations, info = envs.step(actions)
+        for slot, env in enumerate(singles):
+            if over[slot] and mode == AutoresetMode.NEXT_STEP:
+                expected, single_info = env.reset()
+                reward, terminated, truncated = 0.0, False, False
+            else:
+                expected, reward, terminated, truncated, single_info = env.step(int(actions[slot]))
+            assert (rewards[slot], terminations[slot], truncations[slot]) == (reward, terminated, truncated)
+            over[slot] = terminated or truncated
+            if over[slot]:
+                success = single_info["is_success"]
+                if mode == AutoresetMode.SAME_STEP:
+                    assert info["final_info"]["is_success"][slot] == success
+                    assert equal(info["final_obs"][slot], expected)
+                    expected, single_info = env.reset()
+                else:
+                    assert info["is_success"][slot] == success
+            assert equal({name: values[slot] for name, values in observation.items()}, expected)
+            assert np.array_equal(info["action_mask"][slot], single_info["action_mask"])
+            assert np.array_equal(envs.action_masks()[slot], single_info["action_mask"])
+        if mode == AutoresetMode.DISABLED and over.any():
+            with pytest.raises(gym.error.ResetNeeded):
+                envs.step(actions)
+            observation, info = envs.reset(options={"reset_mask": over})
+            for slot in np.flatnonzero(over):
+                expected, single_info = singles[slot].reset()
+                assert equal({name: values[slot] for name, values in observation.items()}, expected)
+            over[:] = False
+    for env in (envs, *singles):
+        env.close()
+
+
+@pytest.mark.parametrize("obs_type", OBS_TYPES)
+def test_vector_observations_are_in_their_space(obs_type):
+    envs = adapter.PuzzleVectorEnv(
+        "samegame", "2x3c3s2", 3, obs_type=obs_type, autoreset_mode="SameStep", mask_in_observation=True, max_steps=9
+    )
+    single = make("samegame", obs_type=obs_type, mask_in_observation=True, max_steps=9)
+    observation, _ = envs.reset(seed=5)
+    assert observation in envs.observation_space
+    first, _ = single.reset(seed=5)
+    assert first in envs.single_observation_space
+    random = np.random.default_rng(0)
+    for _ in range(40):
+        actions = random.integers(envs.single_action_space.n, size=3)
+        observation, _, _, _, info = envs.step(actions)
+        assert observation in envs.observation_space
+        expected, _, terminated, truncated, _ = single.step(int(actions[0]))
+        if terminated or truncated:
+            assert equal(info["final_obs"][0], expected)
+            expected, _ = single.reset()
+        gathered = gym.vector.utils.iterate(envs.observation_space, observation)
+        assert equal(next(gathered), expected)
+    envs.close()
+    single.close()
+
+
+def test_threads_do_not_change_a_stream():
+    def stream(threads):
+        envs = adapter.PuzzleVectorEnv("twiddle", "3x3n2", 32, threads=threads, max_steps=20, obs_type="flat")
+        envs.reset(seed=1)
+        random = np.random.default_rng(1)
+        seen = [envs.step(random.integers(6, size=32))[0].tobytes() for _ in range(100)]
+        envs.close()
+        return seen
+
+    assert stream(1) == stream(2) == stream(7)
+
+
+def test_vector_mistakes():
+    envs = adapter.PuzzleVectorEnv("net", "2x2", 2)
+    with pytest.raises(gym.error.ResetNeeded):
+        envs.step([0, 0])
+    envs.reset(seed=1)
+    with pytest.raises(pp.InvalidAction):
+        envs.step([0, 9])
+    with pytest.raises(pp.InvalidAction):
+        envs.step([0])
+    with pytest.raises(pp.InvalidSeed):
+        envs.reset(seed=[1])
+    envs.step([0, 0])
+    envs.close()
+    envs.close()
+
+
+def test_gymnasium_wrappers_fit():
+    envs = gym.wrappers.vector.RecordEpisodeStatistics(adapter.PuzzleVectorEnv("fifteen", "2x2", 4))
+    envs.reset(seed=1)
+    random = np.random.default_rng(0)
+    seen = 0
+    for _ in range(300):
+        *_, info = envs.step(random.integers(4, size=4))
+        seen += "episode" in info
+    assert seen
+    envs.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        env = gym.wrappers.FlattenObservation(make("fifteen"))
+        assert env.reset(seed=1)[0].ndim == 1
+        env.close()
