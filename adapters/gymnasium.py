@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 import puzzleport as pp
-from puzzleport.session import episode_seed, parse_game_id, random_seed
+from puzzleport.session import check_size, episode_seed, parse_game_id, random_seed
 
 try:
     import gymnasium as gym
@@ -33,11 +33,22 @@ RENDER_MODES = ("human", "rgb_array", "ansi")
 class Observer:
     """Turns sessions' fields into one of the observation types, for one environment or many along a leading axis."""
 
-    def __init__(self, fields: Sequence[pp.Field], obs_type: ObsType, one_hot: bool, mask_size: int, pixels: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        fields: Sequence[pp.Field],
+        obs_type: ObsType,
+        *,
+        vectors: bool,
+        one_hot: bool,
+        mask_size: int,
+        picture: tuple[int, int],
+    ) -> None:
         if obs_type not in OBS_TYPES:
             raise ValueError(f"obs_type is one of {', '.join(OBS_TYPES)}, not {obs_type!r}")
-        self.fields, self.obs_type, self.one_hot, self.mask_size = tuple(fields), obs_type, one_hot, mask_size
-        self._image_space = pixels
+        self.fields, self.obs_type, self.vectors = tuple(fields), obs_type, vectors
+        self.one_hot, self.mask_size = one_hot, mask_size
+        width, height = check_size(*picture)
+        self._image_space = spaces.Box(0, 255, (height, width, 3), np.uint8)
         if obs_type == "flat":
             self._prepare_flat()
 
@@ -63,9 +74,8 @@ class Observer:
         if self.obs_type == "flat":
             size = self._one_hot_size if self.one_hot else len(self._low)
             return self._with_mask(spaces.Box(0.0, 1.0, (size,), np.float32))
-        # A scalar gets one axis: SB3's extractors flatten whatever has at least one.
         parts: dict[str, spaces.Space[Any]] = {
-            field.name: spaces.Box(field.low, field.high, field.shape or (1,), field.dtype.type) for field in self.fields
+            field.name: spaces.Box(field.low, field.high, self._shape(field), field.dtype.type) for field in self.fields
         }
         if self.obs_type == "both":
             parts["pixels"] = self._image_space
@@ -78,21 +88,25 @@ class Observer:
             return space
         return spaces.Dict({"observation": space, "action_mask": spaces.MultiBinary(self.mask_size)})
 
-    @staticmethod
-    def live(views: dict[str, Array], lead: tuple[int, ...] = ()) -> dict[str, Array]:
+    def _shape(self, field: pp.Field) -> tuple[int, ...]:
+        return (int(np.prod(field.shape)),) if self.vectors else field.shape
+
+    def live(self, views: dict[str, Array], lead: tuple[int, ...] = ()) -> dict[str, Array]:
         """The fields as the space has them: views that follow the session."""
-        return {name: view if view.ndim > len(lead) else view[..., np.newaxis] for name, view in views.items()}
+        if not self.vectors:
+            return views
+        return {name: view.reshape(*lead, -1) for name, view in views.items()}
 
     def observation(
-        self, state: dict[str, Array], pixels: Array | None, mask: Array, lead: tuple[int, ...] = ()
+        self, live: dict[str, Array], pixels: Array | None, mask: Array, lead: tuple[int, ...] = (), copy: bool = True
     ) -> Any:  # noqa: ANN401 (a framework's observation)
-        """The observation, from arrays that may be handed out."""
+        """The observation, from live fields and a picture and mask that may be handed out."""
         if self.obs_type == "pixels":
             plain: Any = pixels
         elif self.obs_type == "flat":
-            plain = self._flat(state, lead)
+            plain = self._flat(live, lead)
         else:
-            plain = dict(state)
+            plain = {name: view.copy() for name, view in live.items()} if copy else dict(live)
             if self.obs_type == "both":
                 plain["pixels"] = pixels
             if self.mask_size:
@@ -101,7 +115,9 @@ class Observer:
         return {"observation": plain, "action_mask": mask} if self.mask_size else plain
 
     def _flat(self, state: dict[str, Array], lead: tuple[int, ...]) -> Array:
-        items = np.concatenate([state[field.name].reshape(*lead, -1) for field in self.fields], axis=-1, dtype=np.float32)
+        items = np.concatenate(
+            [state[field.name].reshape(*lead, -1) for field in self.fields], axis=-1, dtype=np.float32
+        )
         items -= self._low
         if not self.one_hot:
             items *= self._scale
@@ -133,6 +149,8 @@ class PuzzleEnv(gym.Env[Any, Any]):
         render_mode: human, rgb_array, rgb_array_list or ansi.
         width: of pictures.
         height: of pictures.
+        vectors: the fields of ``"state"`` as vectors, which is the only shape of integers that SB3 takes without a warning;
+            without it, boards are (height, width) and scalars have no axis. ``info["puzzle_state"]`` always has those shapes.
         one_hot: with ``obs_type="flat"``: every number as a one-hot vector.
         mask_in_observation: put ``action_mask`` into the observation too.
         copy: hand out fresh arrays; without it, live buffers that the next step overwrites.
@@ -155,6 +173,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
         render_mode: str | None = None,
         width: int = 128,
         height: int = 128,
+        vectors: bool = True,
         one_hot: bool = False,
         mask_in_observation: bool = False,
         copy: bool = True,
@@ -176,9 +195,13 @@ class PuzzleEnv(gym.Env[Any, Any]):
         self._episode = -1
         actions = self.spec_of_puzzle.actions[: self.spec_of_puzzle.n_actions(undo)]
         self.action_names = actions
-        image = spaces.Box(0, 255, (height, width, 3), np.uint8)
         self._observer = Observer(
-            self.spec_of_puzzle.fields(self.params), obs_type, one_hot, len(actions) if mask_in_observation else 0, image
+            self.spec_of_puzzle.fields(self.params),
+            obs_type,
+            vectors=vectors,
+            one_hot=one_hot,
+            mask_size=len(actions) if mask_in_observation else 0,
+            picture=(width, height),
         )
         self.observation_space = self._observer.space()
         self.action_space = spaces.Discrete(len(actions))
@@ -219,7 +242,8 @@ class PuzzleEnv(gym.Env[Any, Any]):
             self._session.reset(**start)
         self._game_id = self._session.game_id
         self._over = self._session.terminated
-        self._live = self._observer.live(self._session.observe(copy=False))
+        self._fields = self._session.observe(copy=False)
+        self._live = self._observer.live(self._fields)
         self._state = self._look()
         result = self._result()
         if self.render_mode == "human":
@@ -247,15 +271,15 @@ class PuzzleEnv(gym.Env[Any, Any]):
         return observation, reward, ended == 1, ended == 2, info
 
     def _look(self) -> dict[str, Array]:
-        """The fields as they are handed out."""
-        return {name: view.copy() for name, view in self._live.items()} if self.copy else self._live
+        """The fields in their own shapes, as they are handed out."""
+        return {name: view.copy() for name, view in self._fields.items()} if self.copy else self._fields
 
     def _result(self) -> tuple[Any, dict[str, Any]]:
         session = self._session
         assert session is not None
         mask = session.mask(self.copy).view(np.int8)
         pixels = session.pixels(self.width, self.height) if self._observer.needs_pixels else None
-        observation = self._observer.observation(self._state, pixels, mask)
+        observation = self._observer.observation(self._live, pixels, mask, copy=self.copy)
         info = {
             "puzzle_state": self._state,
             "action_mask": mask,
@@ -351,6 +375,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         width: int = 128,
         height: int = 128,
+        vectors: bool = True,
         one_hot: bool = False,
         mask_in_observation: bool = False,
         copy: bool = True,
@@ -383,9 +408,13 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.spec_of_puzzle = self._batch.spec
         self._first_seed = seed
         n_actions = len(self.action_names)
-        image = spaces.Box(0, 255, (height, width, 3), np.uint8)
         self._observer = Observer(
-            self._batch.fields, obs_type, one_hot, n_actions if mask_in_observation else 0, image
+            self._batch.fields,
+            obs_type,
+            vectors=vectors,
+            one_hot=one_hot,
+            mask_size=n_actions if mask_in_observation else 0,
+            picture=(width, height),
         )
         self.single_observation_space = self._observer.space()
         self.single_action_space = spaces.Discrete(n_actions)
@@ -421,20 +450,20 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._first_seed = None
         result = self.batch.reset(seed, which=which)
         self._over = np.asarray(result.ended != 0) if which is None else np.where(which, result.ended != 0, self._over)
+        self._fields = result.observation
         self._live = self._observer.live(result.observation, self._lead)
-        self._state = self._look()
+        self._before = self._look() if self.rewards.hook is not None else {}
         return self._result(result)
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
         """Take one action in each sub-environment."""
-        if not hasattr(self, "_state"):
+        if not hasattr(self, "_live"):
             raise gym.error.ResetNeeded("call reset before the first step")
-        before, was_over = self._state, self._over
+        was_over = self._over
         if self.autoreset_mode == AutoresetMode.DISABLED and was_over.any():
             raise gym.error.ResetNeeded(f"sub-environments {np.flatnonzero(was_over).tolist()} are over: reset them")
         result = self.batch.step(actions)
         ended = result.ended
-        self._state = self._look()
         self._over = ended != 0
         terminations, truncations = ended == 1, ended == 2
         observation, info = self._result(result)
@@ -451,20 +480,21 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             else:
                 info["is_success"], info["_is_success"] = success, over.copy()
         if self.rewards.hook is not None:
-            rewards += self._hooked(before, over, was_over)
+            rewards += self._hooked(over, was_over)
         return observation, rewards, terminations, truncations, info
 
     def _look(self) -> dict[str, Array]:
-        """The fields as they are handed out."""
-        return {name: view.copy() for name, view in self._live.items()} if self.copy else self._live
+        """The fields in their own shapes, as they are handed out."""
+        return {name: view.copy() for name, view in self._fields.items()} if self.copy else self._fields
 
-    def _hooked(self, before: dict[str, Array], over: Array, was_over: Array) -> Array:
+    def _hooked(self, over: Array, was_over: Array) -> Array:
         """The hook's rewards, seeing the last state of an episode where a new one already began."""
-        after = self._state
+        before, now = self._before, self._look()
+        self._before = after = now
         if self.autoreset_mode == AutoresetMode.SAME_STEP and over.any():
-            final = self._observer.live(self.batch.final[0], self._lead)
+            final = self.batch.final[0]
             after = {
-                name: np.where(over.reshape(-1, *[1] * (after[name].ndim - 1)), final[name], after[name]) for name in after
+                name: np.where(over.reshape(-1, *[1] * (now[name].ndim - 1)), final[name], now[name]) for name in now
             }
         assert self.rewards.hook is not None
         paid = np.asarray(self.rewards.hook(before, after), np.float64)
@@ -477,9 +507,9 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         views, masks = self.batch.final
         observations = np.full(self.num_envs, None, object)
         for slot in np.flatnonzero(over):
-            state = self._observer.live({name: view[slot].copy() for name, view in views.items()})
+            live = self._observer.live({name: view[slot] for name, view in views.items()})
             pixels = None if self._frames is None else self._frames[1][slot].copy()
-            observations[slot] = self._observer.observation(state, pixels, masks[slot].view(np.int8).copy())
+            observations[slot] = self._observer.observation(live, pixels, masks[slot].view(np.int8).copy())
         info["final_obs"], info["_final_obs"] = observations, over.copy()
         info["final_info"] = {"is_success": success, "_is_success": over.copy()}
         info["_final_info"] = over.copy()
@@ -492,7 +522,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         info: dict[str, Any] = {"action_mask": mask, "state_repeats": result.repeats.copy()}
         everyone = np.ones(self.num_envs, np.bool_)
         info["_action_mask"] = info["_state_repeats"] = everyone
-        return self._observer.observation(self._state, pixels, mask, self._lead), info
+        return self._observer.observation(self._live, pixels, mask, self._lead, self.copy), info
 
     def action_masks(self) -> Array:
         """The exact masks of all sub-environments, (num_envs, actions)."""

@@ -167,7 +167,13 @@ class Batch:
         return self._result
 
     def pixels(
-        self, width: int = 128, height: int = 128, *, channels_first: bool = False, grey: bool = False, out: Array | None = None
+        self,
+        width: int = 128,
+        height: int = 128,
+        *,
+        channels_first: bool = False,
+        grey: bool = False,
+        out: Array | None = None,
     ) -> Array:
         """The boards as pictures: uint8 (n, height, width, 3), (n, 3, height, width) or, in grey, (n, height, width)."""
         size = check_size(width, height)

@@ -15,8 +15,8 @@ Hook = Callable[[Observation, Observation], float]
 class Rewards:
     """Rewards at the end of an episode, for each step, and from a hook of one's own.
 
-        >>> Rewards(solved=10.0, step=-0.01)
-        Rewards(solved=10.0, failed=-1.0, step=-0.01, hook=None)
+    >>> Rewards(solved=10.0, step=-0.01)
+    Rewards(solved=10.0, failed=-1.0, step=-0.01, hook=None)
     """
 
     solved: float = 1.0

@@ -24,9 +24,10 @@ enum {
     FAR = 1 << 20,              /* where coordinates saturate: four times this much in 24.8 still fits an int */
     MAX_POINTS = 1 << 16,       /* of a polygon */
     FEW_POINTS = 64,            /* up to these a polygon needs no memory */
-    SCRATCH_CELLS = 1 << 14,    /* bytes of coverage in one band, more where one row needs it */
+    SCRATCH_CELLS = 1 << 14,    /* of coverage in one band */
     SCRATCH_ROWS = 256,
 };
+_Static_assert((int)PZ_MAX_SIDE <= (int)SCRATCH_CELLS, "a band must have room for one row");
 
 /* ---- Small things. ---- */
 
@@ -171,21 +172,14 @@ static bool next_band(pz_canvas *canvas, pz_rect *left, band *b)
 {
     if (is_empty(*left)) return false;
     size_t ranges = SCRATCH_ROWS * sizeof *b->touched;
-    size_t bytes = canvas->width > SCRATCH_CELLS ? (size_t)canvas->width : SCRATCH_CELLS;
-    if (canvas->scratch_bytes < bytes) {
-        give(canvas, canvas->scratch);
-        canvas->scratch = NULL;
-        canvas->scratch_bytes = 0;
-        char *scratch = take(canvas, ranges + bytes);
-        memset(scratch + ranges, 0, bytes);
-        b->touched = (int (*)[2])scratch;
+    if (!canvas->scratch) {
+        canvas->scratch = take(canvas, ranges + SCRATCH_CELLS);
+        memset((char *)canvas->scratch + ranges, 0, SCRATCH_CELLS);
+        b->touched = canvas->scratch;
         for (int i = 0; i < SCRATCH_ROWS; i++) b->touched[i][0] = INT_MAX, b->touched[i][1] = -1;
-        canvas->scratch = scratch;
-        canvas->scratch_bytes = bytes;
     }
     b->row = left->right - left->left;
-    int rows = (int)canvas->scratch_bytes / b->row;
-    rows = smaller(smaller(rows, SCRATCH_ROWS), left->bottom - left->top);
+    int rows = smaller(smaller(SCRATCH_CELLS / b->row, SCRATCH_ROWS), left->bottom - left->top);
     b->window = *left;
     b->window.bottom = left->top += rows;
     b->touched = canvas->scratch;
@@ -243,9 +237,9 @@ static void add_stroke(const band *b, int x1, int y1, int x2, int y2, int radius
         if (middle + half < right - 1) right = middle + half > left ? (int)(middle + half) + 1 : left;
         int64_t ax = left * ONE + HALF - x1;
         int64_t cross = ax * dy - ay * dx, along = ax * dx + ay * dy;
-        uint8_t *cells = b->cells + (ptrdiff_t)(y - b->window.top) * b->row - b->window.left;
-        int first = INT_MAX, last = -1;
-        for (int x = left; x < right; x++, ax += ONE, cross += dy * ONE, along += dx * ONE) {
+        uint8_t *cells = b->cells + (ptrdiff_t)(y - b->window.top) * b->row;
+        int first = INT_MAX, last = -1, end = right - b->window.left;
+        for (int x = left - b->window.left; x < end; x++, ax += ONE, cross += dy * ONE, along += dx * ONE) {
             int away;
             if (along <= 0)
                 away = distance(ax, ay);
@@ -260,7 +254,7 @@ static void add_stroke(const band *b, int x1, int y1, int x2, int y2, int radius
             if (first > x) first = x;
             last = x;
         }
-        if (first <= last) touch(b, y - b->window.top, first - b->window.left, last - b->window.left);
+        if (first <= last) touch(b, y - b->window.top, first, last);
     }
 }
 
@@ -368,7 +362,7 @@ void pz_canvas_line(pz_canvas *canvas, int x1, int y1, int x2, int y2, int colou
     }
 }
 
-/* A pixel's worth of fixed point; NaN becomes a border, which is as good as any. */
+/* From pixels to fixed point; NaN goes to the border, which is as good as any place. */
 static inline int fixed(double value, int origin)
 {
     value += origin;
@@ -473,8 +467,8 @@ void pz_canvas_polygon(pz_canvas *canvas, const int *coords, int n, int fill, in
     /* Sides along an axis are whole pixels and need no coverage. */
     for (int i = 0, j = n - 1; i < n; j = i++) {
         int x1 = X(j), y1 = Y(j), x2 = X(i), y2 = Y(i);
-        pz_rect side = {smaller(x1, x2), smaller(y1, y2), larger(x1, x2) + 1, larger(y1, y2) + 1};
-        if (x1 == x2 || y1 == y2) fill_rect(canvas, side, line);
+        pz_rect bar = {smaller(x1, x2), smaller(y1, y2), larger(x1, x2) + 1, larger(y1, y2) + 1};
+        if (x1 == x2 || y1 == y2) fill_rect(canvas, bar, line);
     }
 #undef X
 #undef Y
@@ -770,15 +764,14 @@ static void paint_letter(const pz_canvas *canvas, const letter *l, int x, int y,
     pz_rect seen = intersection((pz_rect){x, y, x + l->width, y + l->height}, canvas->clip);
     if (is_empty(seen)) return;
     for (int row = seen.top; row < seen.bottom; row++) {
-        const uint8_t *cells = l->cells + (ptrdiff_t)(row - y) * l->width - x;
-        uint8_t *pixels = canvas->pixels + row * canvas->stride;
-        for (int column = seen.left; column < seen.right; column++) {
-            int cell = cells[column];
-            if (!cell) continue;
-            if (cell == UINT8_MAX)
-                put(pixels + 3 * column, rgb);
+        const uint8_t *cells = l->cells + (ptrdiff_t)(row - y) * l->width + (seen.left - x);
+        uint8_t *pixel = pixel_at(canvas, seen.left, row);
+        for (int i = 0; i < seen.right - seen.left; i++, pixel += 3) {
+            if (!cells[i]) continue;
+            if (cells[i] == UINT8_MAX)
+                put(pixel, rgb);
             else
-                blend(pixels + 3 * column, rgb, cell);
+                blend(pixel, rgb, cells[i]);
         }
     }
 }

@@ -21,7 +21,6 @@ struct pz_picture {
     int tile;
 };
 
-#pragma weak pz_drawing
 enum { MAX_SIDE = 4096 };
 
 static void fitting_size(pz_session *s, int tile, int *width, int *height)

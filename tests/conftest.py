@@ -3,9 +3,10 @@ from __future__ import annotations
 import os
 
 import numpy as np
-import puzzleport as pp
 import pytest
 from hypothesis import settings
+
+import puzzleport as pp
 
 settings.register_profile("default", deadline=None, max_examples=int(os.environ.get("PUZZLEPORT_EXAMPLES", "25")))
 settings.load_profile("default")

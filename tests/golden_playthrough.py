@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+
 import puzzleport as pp
 
 FOLDER = Path(__file__).parent / "golden"

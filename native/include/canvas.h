@@ -30,7 +30,6 @@ typedef struct pz_canvas {
 
     pz_pool *pool;              /* where the canvas keeps what follows; NULL means the pool of the guard */
     void *scratch;              /* coverage of the shape that is being drawn: all zero in between */
-    size_t scratch_bytes;
     struct pz_face *faces[PZ_FACES]; /* letters drawn before, the size used last in front */
 } pz_canvas;
 

@@ -76,8 +76,9 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
 }
 
 /*
- * Where its solver gets stuck, the engine complains and hands out the unfinished board all the same. Descriptions that it
- * has not made itself also lead to boards that break the rules, or to regions larger than any digit that can be entered.
+ * Where its solver gets stuck, the engine complains and hands out the unfinished board all the same. Descriptions that
+ * it has not made itself also lead to boards that break the rules, or to regions larger than any digit that can be
+ * entered.
  */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {

@@ -58,9 +58,13 @@ static char *pz_press(const game_state *state, game_ui *ui, int *own, const game
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {
     if (state->complete) return dup_game(state);
-    /* The engine's solver returns an unterminated string for a description that is of one colour. */
-    char *move = completed(state->w, state->h, state->grid) ? NULL : solve_game(initial, state, aux, error);
-    game_state *at = move ? execute_move(state, move) : NULL;
+    /* Only a description can be of one colour from the start; the solver would return an unterminated string. */
+    if (completed(state->w, state->h, state->grid)) {
+        *error = "a board of one colour has no move that could complete it";
+        return NULL;
+    }
+    char *move = solve_game(initial, state, aux, error);
+    game_state *at = execute_move(state, move);
     sfree(move);
     while (at && at->soln) {
         char fill[16];

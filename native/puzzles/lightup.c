@@ -14,6 +14,21 @@ static double pz_cells(const game_params *params)
     return (double)params->w * params->h;
 }
 
+/*
+ * Where no board of the size is hard enough the engine searches for ever (found by trying them all out with many seeds),
+ * and a board of nothing but walls has no move that could complete it.
+ */
+static const char *pz_check_params(const game_params *params)
+{
+    const double cells = pz_cells(params);
+    if (params->blackpc > 99) return "Percentage of black squares must be below 100%";
+    if (params->difficulty == 1 && cells < 6) return "Tricky needs at least 6 squares";
+    if (params->difficulty == 2 && cells < 9) return "Hard needs at least 9 squares";
+    if (params->difficulty == 2 && cells < 10 && params->symm != SYMM_NONE)
+        return "Hard needs at least 10 squares with symmetry";
+    return NULL;
+}
+
 /* The marks for squares without a lamp need SELECT2, which is no action: no field. */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
@@ -82,9 +97,10 @@ PZ_PUZZLE(lightup,
     .human = "7x7b20s4d0",
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(b\\d{1,3})?(s[0-4])?(r|d[0-2])?",
     .params_help = "WxH: width and height; W alone leaves the height at 7\n"
-                   "bN: percentage of squares that are walls, 5 to 100\n"
+                   "bN: percentage of squares that are walls, 5 to 99\n"
                    "sN: symmetry, 0 none, 1 mirror, 2 half turn, 3 two mirrors, 4 quarter turn\n"
                    "dN: difficulty, 0 easy, 1 tricky, 2 hard (also written r)",
+    .check_params = pz_check_params,
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
     .fields = pz_fields,

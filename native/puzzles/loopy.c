@@ -1,10 +1,17 @@
 #include "puzzle.h"
 #include "grid.h"
 
-/* The engine frees an unset pointer when the description of a grid is empty, and takes a length of -1 from one letter. */
+/*
+ * The engine frees an unset pointer when the description of a grid is empty, takes a length of -1 from one letter, and
+ * squares the offsets of an old Penrose patch as ints.
+ */
 static const char *pz_validate_grid(grid_type type, int width, int height, const char *desc)
 {
-    if (desc && strlen(desc) < 2 && type != GRID_TRIANGULAR) return "Grid description is too short";
+    int x, y, angle;
+    if (desc && strlen(desc) < 2 && type != GRID_TRIANGULAR) return "Grid description is too short.";
+    if (desc && *desc == 'G' &&
+        (sscanf(desc, "G%6d,%6d,%d", &x, &y, &angle) != 3 || abs(x) > INT16_MAX || abs(y) > INT16_MAX))
+        return "Patch offset out of bounds.";
     return grid_validate_desc(type, width, height, desc);
 }
 #define grid_validate_desc pz_validate_grid

@@ -14,10 +14,11 @@ static double pz_cells(const game_params *params)
     return (double)params->w * params->h;
 }
 
-/* A line holds a pole at most on every other square, and a description has one character for a count: 61 at most. */
+/* For this one size the engine finds no tricky board, however long it looks. */
 static const char *pz_check_params(const game_params *params)
 {
-    if (params->w > 122 || params->h > 122) return "Width and height must be at most 122";
+    if (params->diff == DIFF_TRICKY && min(params->w, params->h) == 3 && max(params->w, params->h) == 6)
+        return "Tricky is not possible with 3 by 6 squares";
     return NULL;
 }
 
@@ -147,7 +148,7 @@ PZ_PUZZLE(magnets,
     .easiest = "3x3deS",
     .human = "6x5de",
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(d[et])?S?",
-    .params_help = "WxH: width and height, 2 to 122\n"
+    .params_help = "WxH: width and height, at least 2\n"
                    "dX: difficulty, e easy, t tricky\n"
                    "S: leave out counts that are not needed",
     .check_params = pz_check_params,

@@ -52,6 +52,18 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->was_solved);
 }
 
+/* The engine declares solved what its solver leaves; from a description without a unique solution that may be wrong. */
+static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
+{
+    char *move = solve_game(initial, state, aux, error);
+    game_state *solved = move ? execute_move(state, move) : NULL;
+    sfree(move);
+    if (!solved || !find_errors(solved, NULL)) return solved;
+    free_game(solved);
+    *error = "This puzzle has no unique solution";
+    return NULL;
+}
+
 /* The engine keeps a size in a signed char, where 300 would silently become 44: the pattern ends at 127. */
 #define PZ_SIZE "(\\d{1,2}|1[01]\\d|12[0-7])"
 
@@ -73,4 +85,5 @@ PZ_PUZZLE(range,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .visit = pz_visit);
+    .visit = pz_visit,
+    .solved = pz_solved);

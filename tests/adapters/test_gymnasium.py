@@ -32,7 +32,9 @@ def equal(a, b) -> bool:
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("obs_type", ["state", "flat", "pixels"])
 def test_gymnasiums_own_checker_is_content(puzzle, obs_type):
-    env = gym.make(adapter.env_id(puzzle), params=pp.spec(puzzle).easiest_params, obs_type=obs_type, render_mode="rgb_array")
+    env = gym.make(
+        adapter.env_id(puzzle), params=pp.spec(puzzle).easiest_params, obs_type=obs_type, render_mode="rgb_array"
+    )
     check_env(env.unwrapped)
     env.close()
 
@@ -49,7 +51,11 @@ def test_sb3s_own_checker_is_content(puzzle, obs_type):
 
 def test_ids_are_registered_by_import_and_by_prefix():
     assert adapter.env_id("samegame") == "puzzleport/SameGame-v0"
-    code = "import gymnasium as gym; print(gym.make('puzzleport.adapters.gymnasium:puzzleport/LightUp-v0').reset(seed=1)[1]['game_id'])"
+    code = """
+import gymnasium as gym
+env = gym.make("puzzleport.adapters.gymnasium:puzzleport/LightUp-v0")
+print(env.reset(seed=1)[1]["game_id"])
+"""
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == pp.Session("lightup", seed=1).game_id
     env = gym.make("puzzleport/Puzzle-v0", puzzle="net", params="2x2")
@@ -58,14 +64,20 @@ def test_ids_are_registered_by_import_and_by_prefix():
 
 
 def test_the_papers_environment():
-    env = gym.make("rlp/Puzzle-v0", puzzle="bridges", render_mode="rgb_array", params="4x4#42", window_width=100, window_height=80)
+    env = gym.make(
+        "rlp/Puzzle-v0", puzzle="bridges", render_mode="rgb_array", params="4x4#42", window_width=100, window_height=80
+    )
     observation, info = env.reset()
     assert observation["pixels"].shape == (3, 100, 80)
     assert info["game_id"] == pp.Session("bridges", game_id="4x4#42").game_id
-    assert np.array_equal(observation["pixels"].transpose(2, 1, 0), pp.Session("bridges", game_id="4x4#42").pixels(100, 80))
+    assert np.array_equal(
+        observation["pixels"].transpose(2, 1, 0), pp.Session("bridges", game_id="4x4#42").pixels(100, 80)
+    )
     assert env.reset()[1]["game_id"] == info["game_id"]
     env.close()
-    env = gym.make("rlp/Puzzle-v0", puzzle="fifteen", params="2x2", obs_type="puzzle_state", allow_undo=True, max_state_repeats=50)
+    env = gym.make(
+        "rlp/Puzzle-v0", puzzle="fifteen", params="2x2", obs_type="puzzle_state", allow_undo=True, max_state_repeats=50
+    )
     env.reset(seed=1)
     reward = 0.0
     random = np.random.default_rng(0)
@@ -84,7 +96,8 @@ def test_the_seed_decides_the_puzzle_at_every_reset(puzzle):
         observation, info = env.reset(seed=seed)
         session = pp.Session(puzzle, env.params, seed=seed)
         assert info["game_id"] == session.game_id
-        assert equal({name: values.reshape(session.observe()[name].shape) for name, values in observation.items()}, session.observe())
+        assert equal(info["puzzle_state"], session.observe())
+        assert equal({name: values.ravel() for name, values in session.observe().items()}, observation)
         seen.append([env.reset()[1]["game_id"] for _ in range(6)])
     assert seen[0] == seen[2]
     if puzzle not in {"untangle", "dominosa"}:  # with five and four instances in all
@@ -142,7 +155,8 @@ def test_flat_is_scaled_by_the_bounds_and_one_hot_by_keyword(puzzle):
     wide, _ = hot.reset(seed=1)
     fields = pp.spec(puzzle).fields(env.params)
     items = [
-        ((info["puzzle_state"][field.name].ravel().astype(float) - field.low), max(field.high - field.low, 1)) for field in fields
+        ((info["puzzle_state"][field.name].ravel().astype(float) - field.low), max(field.high - field.low, 1))
+        for field in fields
     ]
     assert np.allclose(observation, np.concatenate([values / span for values, span in items]))
     count = sum(values.size for values, _ in items)
@@ -157,6 +171,14 @@ def test_flat_is_scaled_by_the_bounds_and_one_hot_by_keyword(puzzle):
     assert at == wide.size
     env.close()
     hot.close()
+
+
+def test_boards_keep_their_shape_by_keyword():
+    env = make("flip", vectors=False)
+    observation, _ = env.reset(seed=1)
+    assert equal(observation, env.session.observe())
+    assert observation in env.observation_space
+    env.close()
 
 
 def test_rewards_and_their_hook():

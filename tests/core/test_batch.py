@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
-import puzzleport as pp
 import pytest
+
+import puzzleport as pp
 from puzzleport.session import episode_seed
 
 from ..conftest import same

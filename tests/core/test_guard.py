@@ -8,8 +8,9 @@ import signal
 import threading
 import time
 
-import puzzleport as pp
 import pytest
+
+import puzzleport as pp
 from puzzleport._native import lib
 
 from ..conftest import play

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import puzzleport as pp
 import pytest
+
+import puzzleport as pp
 
 from ..conftest import same
 

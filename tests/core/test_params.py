@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import re
 
-import puzzleport as pp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import puzzleport as pp
 from puzzleport.paper import table
 
 PAPERS = sorted(

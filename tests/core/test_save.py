@@ -3,10 +3,11 @@ from __future__ import annotations
 import copy
 import pickle
 
-import puzzleport as pp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import puzzleport as pp
 
 from ..conftest import levels, play, same
 

@@ -5,10 +5,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import puzzleport as pp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import puzzleport as pp
 
 from ..conftest import PUZZLES, levels, play, same
 

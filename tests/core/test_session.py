@@ -3,8 +3,9 @@ from __future__ import annotations
 import gc
 
 import numpy as np
-import puzzleport as pp
 import pytest
+
+import puzzleport as pp
 
 from ..conftest import PUZZLES, levels, play, same
 

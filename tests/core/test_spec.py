@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-import puzzleport as pp
 import pytest
+
+import puzzleport as pp
 from puzzleport.paper import table
 
 from ..conftest import levels
