@@ -107,7 +107,7 @@ static void draw(pz_session *s, int width, int height)
         pz_canvas_clear(&p->canvas, 0);
     }
     engine->redraw(p->dr, p->ds, NULL, s->state, +1, s->ui, 0, 0);
-    if (s->puzzle->draw_own) s->puzzle->draw_own(p->dr, p->ds, s->state, s->own);
+    if (s->puzzle->draw_own) s->puzzle->draw_own(p->dr, p->ds, s->state, s->ui, s->own);
 }
 
 static uint8_t grey(const uint8_t *rgb)

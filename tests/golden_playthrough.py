@@ -1,12 +1,15 @@
-"""One readable playthrough per puzzle. Run as a module it writes them anew into tests/golden/."""
+"""One readable playthrough and one picture per puzzle. Run as a module it writes them anew into tests/golden/."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 import puzzleport as pp
+
+from .core.test_pixels import golden
 
 FOLDER = Path(__file__).parent / "golden"
 STEPS = 24
@@ -50,8 +53,10 @@ def playthrough(puzzle: str) -> str:
 def main() -> None:
     """Write all of them."""
     FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "pictures").mkdir(exist_ok=True)
     for puzzle in pp.puzzles():
         (FOLDER / f"{puzzle}.txt").write_text(playthrough(puzzle))
+        Image.fromarray(golden(puzzle)).save(FOLDER / "pictures" / f"{puzzle}.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -167,8 +167,8 @@ typedef struct pz_puzzle {
     char *(*text)(const game_params *params, const game_state *state, const game_ui *ui, const int *own);
     /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
     bool full_redraw;
-    /* NULL, or what draws our own ui state (own) over the engine's picture, with the engine's colours. */
-    void (*draw_own)(drawing *dr, const game_drawstate *ds, const game_state *state, const int *own);
+    /* NULL, or what we draw over the engine's picture: our own ui state, or a cursor that the engine lets vanish. */
+    void (*draw_own)(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *own);
 } pz_puzzle;
 
 #define PZ_PUZZLE(id, ...) \
@@ -183,6 +183,13 @@ typedef struct pz_puzzle {
     { "9", '9' }
 #define PZ_UNDO_ACTION { "UNDO", PZ_UNDO }
 #define PZ_END { NULL, 0 }
+
+/* Squares in the corner of the margin, for draw_own: that something is held, where the engine's picture does not say. */
+static inline void pz_draw_held(drawing *dr, int tile, int colour, int squares)
+{
+    const int size = tile / 8 > 2 ? tile / 8 : 2;
+    for (int k = 0; k < squares; k++) draw_rect(dr, 1 + k * (size + 1), 1, size, size, colour);
+}
 
 /* A growing string for text boards; the result is smalloc'ed as the engine's own would be. */
 typedef struct pz_text {

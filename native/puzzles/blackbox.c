@@ -174,6 +174,7 @@ PZ_PUZZLE(blackbox,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
     .visit = pz_visit,
     .solved = pz_solved,
     .text = pz_text_board);

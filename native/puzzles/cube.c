@@ -51,7 +51,8 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     if (params->solid != CUBE)
         sprintf(faces, "1 for each blue face, named by where it is now: face %d lies on the board", lowest_face(solid));
     PZ_GRID(layout, "blue", rows, columns, params->solid == CUBE ? 0 : -1, 1,
-            params->solid == CUBE ? "1 where the square is blue" : "1 where the triangle is blue, -1 outside the board");
+            params->solid == CUBE ? "1 where the square is blue"
+                                  : "1 where the triangle is blue, -1 outside the board");
     PZ_VECTOR(layout, "position", 2, 0, max(rows, columns) - 1, "row and column of the solid");
     PZ_VECTOR(layout, "faces", solid->nfaces, 0, 1, faces);
 }
@@ -133,8 +134,8 @@ PZ_PUZZLE(cube,
     .human = "c4x4",
     .params_pattern = "[tcoi]?\\d{1,3}(x\\d{1,3})?",
     .params_help = "X: the solid, t tetrahedron, c cube, o octahedron, i icosahedron\n"
-                   "AxB: width and height of the cube's board; other solids have a hexagon whose top side and two lower "
-                   "sides are A long, the other three B",
+                   "AxB: width and height of the cube's board; other solids have a hexagon whose top side and two "
+                   "lower sides are A long, the other three B",
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
     .fields = pz_fields,

@@ -69,10 +69,10 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 PZ_PUZZLE(dominosa,
     .title = "Dominosa",
     .rules = "A full set of dominoes, one for each pair of numbers and each double, was laid out as a rectangle, and "
-             "only the numbers are left. Put the dominoes back so that each square is covered and each domino is used "
-             "once. The arrows move the cursor by half a square: SELECT lays a domino over the two squares on either "
-             "side of the cursor, taking away those it would overlap, or lifts the one that lies there. On the middle of "
-             "a square or on a crossing of four it does nothing.",
+             "only the numbers are left. Put the dominoes back so that each square is covered and each domino is "
+             "used once. The arrows move the cursor by half a square: SELECT lays a domino over the two squares on "
+             "either side of the cursor, taking away those it would overlap, or lifts the one that lies there. On "
+             "the middle of a square or on a crossing of four it does nothing.",
     .ui_size = sizeof(game_ui),
     .actions = pz_actions,
     .easiest = "1dt",

@@ -14,7 +14,7 @@ static double pz_cells(const game_params *params)
     return (double)params->w * params->h;
 }
 
-/* The limit is what the engine's solver needed, less than one move per square, and the extra moves of the parameters. */
+/* The limit: what the engine's solver needed, as each of its moves takes a square at least, and the extra moves. */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h, limit = w * h - 1 + params->leniency;
@@ -90,10 +90,10 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 
 PZ_PUZZLE(flood,
     .title = "Flood",
-    .rules = "Each square has a colour, and the lake is the square in the top left corner with all that is joined to it "
-             "in the same colour. A fill gives the whole lake another colour, so that it swallows the neighbours of "
-             "that colour. Make the board one colour before the fills run out. SELECT fills the lake with the colour "
-             "under the cursor.",
+    .rules = "Each square has a colour, and the lake is the square in the top left corner with all that is joined to "
+             "it in the same colour. A fill gives the whole lake another colour, so that it swallows the neighbours "
+             "of that colour. Make the board one colour before the fills run out. SELECT fills the lake with the "
+             "colour under the cursor.",
     .ui_size = sizeof(game_ui),
     .actions = pz_actions,
     .easiest = "3x3c6m5",

@@ -172,6 +172,12 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *own)
+{
+    pz_draw_held(dr, TILE_SIZE, COL_EDGE, ui->dragging);
+}
+
 PZ_PUZZLE(galaxies,
     .title = "Galaxies",
     .rules = "Set edges until the board falls into regions that each have exactly one dot and look the same after half "
@@ -193,6 +199,7 @@ PZ_PUZZLE(galaxies,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .draw_own = pz_draw_own,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .text = pz_text_board);

@@ -15,8 +15,8 @@ static double pz_cells(const game_params *params)
 }
 
 /*
- * Where no board of the size is hard enough the engine searches for ever (found by trying them all out with many seeds),
- * and a board of nothing but walls has no move that could complete it.
+ * Where no board of the size is hard enough the engine searches for ever (found by trying many seeds), and a board of
+ * nothing but walls has no move that could complete it.
  */
 static const char *pz_check_params(const game_params *params)
 {

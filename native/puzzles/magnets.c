@@ -88,16 +88,6 @@ static char *pz_press(const game_state *state, game_ui *ui, int *own, const game
     return interpret_move(state, ui, ds, 0, 0, action->key);
 }
 
-/* From a board that is not empty the engine's solver fails its own assertions: it gets the initial one. */
-static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
-{
-    char *move = solve_game(initial, initial, aux, error);
-    if (!move) return NULL;
-    game_state *solved = execute_move(state, move);
-    sfree(move);
-    return solved;
-}
-
 static void pz_print_count(pz_text *text, int count)
 {
     if (count < 0)
@@ -137,12 +127,12 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 
 PZ_PUZZLE(magnets,
     .title = "Magnets",
-    .rules = "The board is laid out with dominoes. Each of them is either a magnet, with a plus pole on one square and a "
-             "minus pole on the other, or neutral. Like poles may not touch along an edge, and the counts at the border "
-             "give the plus poles (above and left) and minus poles (below and right) of a column or row, where they are "
-             "told. SELECT steps the square under the cursor from empty to plus to minus and back, with its other half "
-             "opposite; SELECT2 steps the domino from empty to neutral to a note that it is a magnet and back. Neither "
-             "changes what the other has set, but SELECT overwrites the note.",
+    .rules = "The board is laid out with dominoes. Each of them is either a magnet, with a plus pole on one square "
+             "and a minus pole on the other, or neutral. Like poles may not touch along an edge, and the counts at "
+             "the border give the plus poles (above and left) and minus poles (below and right) of a column or row, "
+             "where they are told. SELECT steps the square under the cursor from empty to plus to minus and back, "
+             "with its other half opposite; SELECT2 steps the domino from empty to neutral to a note that it is a "
+             "magnet and back. Neither changes what the other has set, but SELECT overwrites the note.",
     .ui_size = sizeof(game_ui),
     .actions = pz_actions,
     .easiest = "3x3deS",
@@ -157,7 +147,7 @@ PZ_PUZZLE(magnets,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
     .visit = pz_visit,
     .press = pz_press,
-    .solved = pz_solved,
     .text = pz_text_board);

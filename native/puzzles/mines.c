@@ -115,6 +115,16 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+/* The engine's own cursor does not show on numbers with too many flags: a double frame shows on everything. */
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *own)
+{
+    const int x = COORD(ui->cur_x) + 2, y = COORD(ui->cur_y) + 2, size = TILE_SIZE - 4;
+    if (size < 3) return;
+    draw_rect_outline(dr, x, y, size, size, COL_MINE);
+    draw_rect_outline(dr, x + 1, y + 1, size - 2, size - 2, COL_HIGHLIGHT);
+}
+
 PZ_PUZZLE(mines,
     .title = "Mines",
     .rules = "Mines lie hidden under a covered board. Open every square that has none; an open square tells how many "
@@ -138,6 +148,7 @@ PZ_PUZZLE(mines,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .draw_own = pz_draw_own,
     .visit = pz_visit,
     .legal = pz_legal,
     .stuck = pz_stuck,

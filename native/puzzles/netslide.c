@@ -102,5 +102,6 @@ PZ_PUZZLE(netslide,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
     .visit = pz_visit,
     .text = pz_text_board);

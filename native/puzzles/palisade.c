@@ -97,7 +97,8 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 /* A black square in the corner of the margin while CTRL is held. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const int *own)
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *own)
 {
     const int at = MARGIN / 4, size = max(MARGIN / 2, 1);
     draw_rect(dr, at, at, size, size, own[PZ_CTRL] ? COL_GRID : COL_BACKGROUND);

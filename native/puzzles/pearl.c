@@ -157,6 +157,12 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *own)
+{
+    pz_draw_held(dr, TILE_SIZE, COL_BLACK, ui->ndragcoords >= 0);
+}
+
 PZ_PUZZLE(pearl,
     .title = "Pearl",
     .rules = "Draw one closed loop through the middles of squares that visits every pearl. On a black pearl the loop "
@@ -178,6 +184,7 @@ PZ_PUZZLE(pearl,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .draw_own = pz_draw_own,
     .visit = pz_visit,
     .visit_ui = pz_visit_ui,
     .copy_ui = pz_copy_ui,

@@ -67,6 +67,16 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 /* The engine keeps a size in a signed char, where 300 would silently become 44: the pattern ends at 127. */
 #define PZ_SIZE "(\\d{1,2}|1[01]\\d|12[0-7])"
 
+/* The engine's own cursor does not show on squares with an error: a double frame shows on everything. */
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *own)
+{
+    const int x = COORD(ui->c) + 2, y = COORD(ui->r) + 2, size = TILESIZE - 4;
+    if (size < 3) return;
+    draw_rect_outline(dr, x, y, size, size, COL_BLACK);
+    draw_rect_outline(dr, x + 1, y + 1, size - 2, size - 2, COL_BACKGROUND);
+}
+
 PZ_PUZZLE(range,
     .title = "Range",
     .rules = "Paint some squares black so that no two black squares share a side, all white squares hang together, and "
@@ -85,5 +95,6 @@ PZ_PUZZLE(range,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .draw_own = pz_draw_own,
     .visit = pz_visit,
     .solved = pz_solved);

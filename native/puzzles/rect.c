@@ -107,6 +107,12 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *own)
+{
+    pz_draw_held(dr, TILE_SIZE, COL_LINE, ui->cur_dragging);
+}
+
 PZ_PUZZLE(rect,
     .title = "Rectangles",
     .rules = "Divide the board into rectangles so that each holds exactly one number, and that number is its area. "
@@ -126,5 +132,6 @@ PZ_PUZZLE(rect,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .draw_own = pz_draw_own,
     .visit = pz_visit,
     .solved = pz_solved);

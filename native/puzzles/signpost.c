@@ -1,6 +1,25 @@
 #include "puzzle.h"
 #define thegame pz_game_signpost
+/*
+ * The ui keeps the held arrow's place in pixels of the drawstate that interpret_move was given, and pictures come in
+ * other sizes. So game_redraw is ours (below), and the engine's own gets another name. Its record names the function
+ * without parentheses and thus finds ours.
+ */
+static void game_redraw(drawing *dr, game_drawstate *ds, const game_state *oldstate, const game_state *state, int dir,
+                        const game_ui *ui, float animtime, float flashtime);
+#define game_redraw(...) pz_engine_redraw(__VA_ARGS__)
 #include <signpost.c>
+#undef game_redraw
+
+/* With the keyboard the held arrow is always at the cursor. */
+static void game_redraw(drawing *dr, game_drawstate *ds, const game_state *oldstate, const game_state *state, int dir,
+                        const game_ui *ui, float animtime, float flashtime)
+{
+    game_ui scaled = *ui;
+    scaled.dx = COORD(ui->cx) + TILE_SIZE / 2;
+    scaled.dy = COORD(ui->cy) + TILE_SIZE / 2;
+    pz_engine_redraw(dr, ds, oldstate, state, dir, &scaled, animtime, flashtime);
+}
 
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
 

@@ -45,6 +45,12 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->last_movement_sense);
 }
 
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *own)
+{
+    pz_draw_held(dr, TILE_SIZE, COL_TEXT, ui->cur_mode);
+}
+
 PZ_PUZZLE(sixteen,
     .title = "Sixteen",
     .rules = "Numbered tiles fill the whole board. Slide rows and columns round, the tile pushed out at one end coming "
@@ -65,4 +71,6 @@ PZ_PUZZLE(sixteen,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .draw_own = pz_draw_own,
     .visit = pz_visit);

@@ -98,6 +98,7 @@ PZ_PUZZLE(tents,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .solved = pz_solved);

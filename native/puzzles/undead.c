@@ -129,8 +129,10 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
 {
     const struct game_common *common = state->common;
     const int most = pz_most_sightings(&common->params);
-    if (min(min(common->num_ghosts, common->num_vampires), common->num_zombies) < 0)
-        pz_fail(PZ_BAD_ID, "A count of monsters is out of range");
+    const int counts[] = {common->num_ghosts, common->num_vampires, common->num_zombies};
+    for (int kind = 0; kind < 3; kind++)
+        if (counts[kind] < 0 || counts[kind] > common->num_total)
+            pz_fail(PZ_BAD_ID, "A count of %d monsters is out of range", counts[kind]);
     for (int k = 0; k < 2 * (common->params.w + common->params.h); k++) {
         const int sighting = common->grid[pz_frame(state, k)];
         if (sighting < 0 || sighting > most) pz_fail(PZ_BAD_ID, "A sighting of %d monsters is out of range", sighting);
