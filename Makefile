@@ -33,7 +33,7 @@ lint: install
 	$(BIN)/ruff format --check .
 
 types: install
-	$(BIN)/python tools/types.py
+	$(BIN)/python tools/check_types.py
 
 bench: build
 	$(BIN)/puzzleport bench

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -155,12 +156,12 @@ class ErrorReward(_ShapedReward):
 class NoOpPenalty(gym.Wrapper[Any, Any, Any, Any]):
     """Takes ``penalty`` off the reward of an action without effect.
 
-        >>> from puzzleport.adapters.gymnasium import PuzzleEnv
-        >>> env = NoOpPenalty(PuzzleEnv("fifteen", "2x2"), penalty=0.5)
-        >>> _, info = env.reset(seed=1)
-        >>> env.step(info["action_mask"].argmin())[1]
-        -0.5
-        >>> env.close()
+    >>> from puzzleport.adapters.gymnasium import PuzzleEnv
+    >>> env = NoOpPenalty(PuzzleEnv("fifteen", "2x2"), penalty=0.5)
+    >>> _, info = env.reset(seed=1)
+    >>> env.step(info["action_mask"].argmin())[1]
+    -0.5
+    >>> env.close()
     """
 
     def __init__(self, env: Env, penalty: float = 0.1) -> None:
@@ -426,7 +427,7 @@ def _bridges(state: dict[str, Array], high: dict[str, int]) -> Graph:
         lines = zip(number if across else number.T, state[field] if across else state[field].T, strict=True)
         for line, bridges in lines:
             stops = np.flatnonzero(line >= 0)
-            for a, b in zip(stops[:-1], stops[1:], strict=True):
+            for a, b in pairwise(stops):
                 if b - a > 1:  # neighbouring islands leave no room for a bridge
                     links.append((line[a], line[b]))
                     edges.append((bridges[a + 1] / 2, across))

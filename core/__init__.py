@@ -22,6 +22,7 @@ from .errors import (
     SessionClosed,
     UnknownPuzzle,
 )
+from .record import record
 from .rewards import PAPER_REWARDS, Rewards
 from .session import Session, Status, Step
 from .spec import Field, Preset, PuzzleSpec, canonical_params, optimal_steps, puzzles, set_max_cells, spec
@@ -54,6 +55,7 @@ __all__ = [
     "canonical_params",
     "optimal_steps",
     "puzzles",
+    "record",
     "rollout",
     "set_max_cells",
     "spec",

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 try:
@@ -19,6 +20,7 @@ except ImportError as error:  # pragma: no cover
 from . import bench as benchmark
 from .batch import rollout
 from .errors import PuzzleError
+from .record import record
 from .session import Session
 from .spec import canonical_params, puzzles, spec
 
@@ -48,7 +50,7 @@ class Commands(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except PuzzleError as error:
+        except (PuzzleError, ValueError, ImportError, OSError) as error:
             errors.print(f"puzzleport: {error}", style="red", markup=False, highlight=False)
             sys.exit(2)
 
@@ -80,8 +82,10 @@ def list_puzzles(as_json: bool) -> None:
 @click.argument("puzzle")
 @click.argument("params", required=False)
 @click.option("--seed", type=int, default=None, help="Which instance to show.")
+@click.option("--png", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture instead.")
+@click.option("--size", default=256, help="Width and height of the picture.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(puzzle: str, params: str | None, seed: int | None, as_json: bool) -> None:
+def show(puzzle: str, params: str | None, seed: int | None, png: Path | None, size: int, as_json: bool) -> None:
     """What a puzzle is: rules, actions, parameters, fields, presets, a board."""
     about = spec(puzzle)
     if as_json:
@@ -92,6 +96,9 @@ def show(puzzle: str, params: str | None, seed: int | None, as_json: bool) -> No
         click.echo(json.dumps(shown, indent=1))
         return
     session = Session(puzzle, params, seed=seed)
+    if png:
+        record(session, [], png, width=size, height=size)
+        return
     console.print(f"[bold]{about.title}[/bold]\n{about.rules}\n", highlight=False)
     console.print(f"actions: {' '.join(about.actions)}", highlight=False)
     console.print("parameters:", *about.params_help, sep="\n  ", highlight=False, markup=False)

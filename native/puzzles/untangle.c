@@ -116,8 +116,8 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
 /*
  * The nearest point whose direction is within 45 degrees of the arrow's, or -1. The engine has such a rule too, but it
  * rounds distances to whole units and never finds the second of two points in one place. Here such points count as
- * lying side by side, in the order of their numbers, so that LEFT and RIGHT step through them, and every point can be
- * reached from every other: that held on millions of random boards.
+ * lying side by side, in the order of their numbers, so that LEFT and RIGHT step through them. So every point can be
+ * reached from every other: that held on all of some million random boards.
  */
 static int pz_neighbour(const game_state *state, int from, int key)
 {
