@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -110,17 +111,95 @@ def batch_loop(puzzle: str, params: str, seconds: float, threads: int) -> float:
     return rounds * BATCH / taken
 
 
+@dataclass(frozen=True)
+class PixelRow:
+    """Pictures a second of one puzzle, at 128x128, each after a step."""
+
+    puzzle: str
+    params: str
+    session: float
+    """Session.step from Python without a picture: the state-only rate."""
+    single: float
+    """Session.step and Session.pixels."""
+    batch_one: float
+    """A batch of 64 that draws along, on one thread."""
+    batch_all: float
+    """The same on all cores."""
+
+
+def pixel_loop(puzzle: str, params: str, seconds: float) -> float:
+    """Random legal actions, each followed by a picture; the pictures must differ."""
+    session = Session(puzzle, params, seed=1)
+    random = np.random.default_rng(1)
+    pictures = episode = 0
+    seen = set()
+    started = time.perf_counter()
+    end = started + seconds
+    while time.perf_counter() < end:
+        for number in random.integers(len(session.actions), size=32).tolist():
+            status = session.step(number).status
+            picture = session.pixels()
+            if status is not Status.ONGOING:
+                episode += 1
+                session.reset(seed=episode)
+        pictures += 32
+        seen.add(hash(picture.tobytes()))
+    taken = time.perf_counter() - started
+    if len(seen) < 2:
+        raise AssertionError(f"{puzzle}: the picture never changed")
+    return pictures / taken
+
+
+def batch_pixel_loop(puzzle: str, params: str, seconds: float, threads: int) -> float:
+    """Random actions on a batch that draws along."""
+    batch = Batch(puzzle, params, 64, threads=threads, max_steps=10_000)
+    frames, _ = batch.draw_along()
+    batch.reset(seed=1)
+    random = np.random.default_rng(1)
+    rounds = 0
+    seen = set()
+    started = time.perf_counter()
+    end = started + seconds
+    while time.perf_counter() < end or rounds < 4:
+        batch.step(random.integers(len(batch.actions), size=64))
+        seen.add(hash(frames[rounds % 64].tobytes()))
+        rounds += 1
+    taken = time.perf_counter() - started
+    if len(seen) < 2:
+        raise AssertionError(f"{puzzle}: the pictures never changed")
+    batch.close()
+    return rounds * 64 / taken
+
+
+def measure_pixels(puzzle: str, level: str = "easiest", seconds: float = 0.2) -> PixelRow:
+    """All figures about the pictures of one puzzle."""
+    params = level_params(puzzle, level)
+    return PixelRow(
+        puzzle=puzzle,
+        params=params,
+        session=python_loop(puzzle, params, seconds, copy=False),
+        single=pixel_loop(puzzle, params, seconds),
+        batch_one=batch_pixel_loop(puzzle, params, seconds, threads=1),
+        batch_all=batch_pixel_loop(puzzle, params, seconds, threads=0),
+    )
+
+
 def _must_change(puzzle: str, changed: int, steps: int) -> None:
     """A benchmark of actions without effect would measure nothing."""
     if changed * 20 < steps:
         raise AssertionError(f"{puzzle}: only {changed} of {steps} steps changed anything")
 
 
-def measure(puzzle: str, level: str = "easiest", seconds: float = 0.2) -> Row:
-    """All figures of one puzzle, at ``easiest`` or ``human`` level or at the default parameters."""
+def level_params(puzzle: str, level: str) -> str:
+    """The parameters of the paper's easiest or human level, or the default ones."""
     about = spec(puzzle)
     chosen = {"easiest": about.easiest_params, "human": about.human_params, "default": about.default_params}[level]
-    params = canonical_params(puzzle, chosen)
+    return canonical_params(puzzle, chosen)
+
+
+def measure(puzzle: str, level: str = "easiest", seconds: float = 0.2) -> Row:
+    """All figures of one puzzle, at ``easiest`` or ``human`` level or at the default parameters."""
+    params = level_params(puzzle, level)
     return Row(
         puzzle=puzzle,
         params=params,
@@ -139,14 +218,18 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(sum(logs) / len(logs))
 
 
-def mean_row(rows: list[Row]) -> Row:
+AnyRow = TypeVar("AnyRow", Row, PixelRow)
+
+
+def mean_row(rows: list[AnyRow]) -> AnyRow:
     """The geometric mean of every figure."""
+    kind = type(rows[0])
     means = {
         field.name: geometric_mean(getattr(row, field.name) for row in rows)
-        for field in fields(Row)
+        for field in fields(kind)
         if field.name not in {"puzzle", "params"}
     }
-    return Row(puzzle="geometric mean", params="", **means)
+    return kind(puzzle="geometric mean", params="", **means)
 
 
 def memory(puzzle: str, params: str, steps: int, cycles: int) -> tuple[int, int]:

@@ -56,6 +56,10 @@ class Commands(click.Group):
 
 
 PUZZLES = click.option("--puzzles", "names", type=Chosen(), default="all", help="all, or names with commas between.")
+LEVEL = click.option(
+    "--level", type=click.Choice(["easiest", "human", "default"]), default="easiest", help="Which parameters."
+)
+SECONDS = click.option("--seconds", default=0.2, help="How long each figure is measured.")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -167,6 +171,64 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, as_j
         "C loop: step, observe, mask and repeat count on one session; C step leaves out the last two. Batch: 1,024 sessions "
         "with autoreset, on one thread and on all cores. All in one run, on random actions that are checked to change the state."
     )
+
+
+@bench.command(name="pixels")
+@PUZZLES
+@LEVEL
+@SECONDS
+def bench_pixels(names: list[str], level: str, seconds: float) -> None:
+    """Pictures a second at 128x128, single and batched, beside the rate without pictures."""
+    rows = [
+        benchmark.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)
+    ]
+    rows.append(benchmark.mean_row(rows))
+    table = Table("puzzle", "params", title=f"per second, 128x128, level {level}")
+    for title in ("steps alone", "step + picture", "batch, 1 thread", "batch, all", "all/1"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (row.session, row.single, row.batch_one, row.batch_all)
+        table.add_row(
+            row.puzzle,
+            row.params,
+            *(f"{figure:,.0f}" for figure in figures),
+            f"{row.batch_all / row.batch_one:.2f}",
+            end_section=row is rows[-2],
+        )
+    console.print(table)
+    console.print(f"The paper's implementation draws about {PAPER_PICTURES:,} a second on such a core.")
+
+
+@bench.command(name="gymnasium")
+@PUZZLES
+@LEVEL
+@SECONDS
+def bench_gymnasium(names: list[str], level: str, seconds: float) -> None:
+    """The Gymnasium environment and its vector form, beside the C loop that does the same work."""
+    from .adapters.gymnasium_bench import measure
+
+    rows = [measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows.append(benchmark.mean_row(rows))
+    table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
+    for title in ("C loop", "PuzzleEnv", "live buffers", "vector 1,024", "env/paper", "vector/(C x threads)"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (row.c_loop, row.env, row.env_live, row.vector)
+        table.add_row(
+            row.puzzle,
+            row.params,
+            *(f"{figure / 1000:,.0f}" for figure in figures),
+            f"{row.env / PAPER_STEPS:.0f}x",
+            f"{row.vector / (row.c_loop * row.threads):.2f}",
+            end_section=row is rows[-2],
+        )
+    console.print(table)
+    console.print(f"The paper's implementation takes about {PAPER_STEPS:,} steps a second with masks on such a core.")
+
+
+# What was measured of the paper's implementation on one core of the kind that this was developed on.
+PAPER_STEPS = 2_600
+PAPER_PICTURES = 2_500
 
 
 @bench.command(name="memory")

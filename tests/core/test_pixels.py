@@ -89,7 +89,9 @@ def test_odd_sizes_give_a_picture_or_a_clear_error(puzzle, size):
     play(session, 5)
 
 
-@pytest.mark.parametrize("size", [(0, 10), (10, 0), (-5, 10), (10**9, 10), (10, 10**30), (1.5, 10), (None, 10), ("9", 9)])
+@pytest.mark.parametrize(
+    "size", [(0, 10), (10, 0), (-5, 10), (10**9, 10), (10, 10**30), (1.5, 10), (None, 10), ("9", 9)]
+)
 def test_silly_sizes_are_refused(size):
     session = pp.Session("net", "2x2", seed=1)
     with pytest.raises(ValueError, match="a picture is 1 to 4096 pixels"):
