@@ -75,7 +75,9 @@ class Observer:
             size = self._one_hot_size if self.one_hot else len(self._low)
             return self._with_mask(spaces.Box(0.0, 1.0, (size,), np.float32))
         parts: dict[str, spaces.Space[Any]] = {
-            field.name: spaces.Box(field.low, field.high, self._shape(field), field.dtype.type) for field in self.fields
+            # Gymnasium warns of a range of one value: a field that these parameters leave no choice gets a second.
+            field.name: spaces.Box(field.low, max(field.high, field.low + 1), self._shape(field), field.dtype.type)
+            for field in self.fields
         }
         if self.obs_type == "both":
             parts["pixels"] = self._image_space
@@ -190,7 +192,12 @@ class PuzzleEnv(gym.Env[Any, Any]):
             self._fixed = params
             params = parse_game_id(puzzle, params).params
         self.params = pp.canonical_params(puzzle, params)
-        self._options = {"undo": undo, "timeout": timeout, "max_steps": max_steps, "max_repeats": max_state_repeats}
+        self._options: dict[str, Any] = {
+            "undo": undo,
+            "timeout": timeout,
+            "max_steps": max_steps,
+            "max_repeats": max_state_repeats,
+        }
         self._stream = random_seed() if seed is None else seed
         self._episode = -1
         actions = self.spec_of_puzzle.actions[: self.spec_of_puzzle.n_actions(undo)]
@@ -526,7 +533,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def action_masks(self) -> Array:
         """The exact masks of all sub-environments, (num_envs, actions)."""
-        return self.batch.result.mask.copy()
+        return np.array(self.batch.result.mask)
 
     def render(self) -> Any:  # noqa: ANN401 (depends on the mode)
         """A tuple with each sub-environment's picture or text board."""

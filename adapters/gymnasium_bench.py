@@ -34,7 +34,7 @@ def env_loop(puzzle: str, params: str, seconds: float, copy: bool) -> float:
     """Random actions on one environment."""
     env = PuzzleEnv(puzzle, params, copy=copy)
     env.reset(seed=1)
-    numbers = np.random.default_rng(1).integers(env.action_space.n, size=4096).tolist()
+    numbers = np.random.default_rng(1).integers(len(env.action_names), size=4096).tolist()
     steps = 0
     hashes = set()
     started = time.perf_counter()
@@ -59,7 +59,7 @@ def vector_loop(puzzle: str, params: str, seconds: float) -> tuple[float, int]:
     envs = PuzzleVectorEnv(puzzle, params, BATCH, copy=False)
     envs.reset(seed=1)
     random = np.random.default_rng(1)
-    choices = [random.integers(envs.single_action_space.n, size=BATCH) for _ in range(16)]
+    choices = [random.integers(len(envs.action_names), size=BATCH) for _ in range(16)]
     envs.step(choices[0])
     rounds = changed = 0
     started = time.perf_counter()

@@ -300,12 +300,12 @@ class Rollout:
     @property
     def solved(self) -> Array:
         """Which episodes were solved."""
-        return self.status == Status.SOLVED
+        return np.asarray(self.status == Status.SOLVED)
 
     @property
     def failed(self) -> Array:
         """Which episodes were lost (not those that ran out of steps)."""
-        return self.status == Status.FAILED
+        return np.asarray(self.status == Status.FAILED)
 
     @property
     def success_rate(self) -> float:

@@ -10,9 +10,9 @@ import math
 import mmap
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .batch import Batch, rollout
 from .errors import raise_for
 from .session import Session, Status
 from .spec import canonical_params, handle, spec
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 BATCH = 1024
 WARM_UP = 0.02
@@ -218,18 +221,18 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(sum(logs) / len(logs))
 
 
-AnyRow = TypeVar("AnyRow", Row, PixelRow)
+AnyRow = TypeVar("AnyRow", bound="DataclassInstance")
+"""A frozen dataclass of a puzzle, its parameters and figures."""
 
 
 def mean_row(rows: list[AnyRow]) -> AnyRow:
     """The geometric mean of every figure."""
-    kind = type(rows[0])
     means = {
         field.name: geometric_mean(getattr(row, field.name) for row in rows)
-        for field in fields(kind)
+        for field in fields(rows[0])
         if field.name not in {"puzzle", "params"}
     }
-    return kind(puzzle="geometric mean", params="", **means)
+    return replace(rows[0], puzzle="geometric mean", params="", **means)
 
 
 def memory(puzzle: str, params: str, steps: int, cycles: int) -> tuple[int, int]:

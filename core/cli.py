@@ -28,7 +28,7 @@ console = Console()
 errors = Console(stderr=True)
 
 
-class Chosen(click.ParamType):
+class Chosen(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """``all`` or a list of puzzle names."""
 
     name = "puzzles"

@@ -305,7 +305,7 @@ class Session:
 
     def step(self, action: int | str) -> Step:
         """Take an action, by its number or name."""
-        if action.__class__ is not int or not 0 <= action < self._n_actions:  # type: ignore[operator]
+        if action.__class__ is not int or not 0 <= action < self._n_actions:
             action = self.action_number(action)
         if self._handle is None:
             self._open()

@@ -13,7 +13,7 @@ import numpy as np
 from ._native import ffi, lib
 from .errors import InvalidParams, UnknownPuzzle, raise_for
 
-_DTYPES = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
+_DTYPES: dict[int, np.dtype[Any]] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
 
 
 def _text(pointer: Any) -> str:  # noqa: ANN401 (a cffi pointer)
@@ -130,7 +130,8 @@ def puzzles() -> list[str]:
 def spec(puzzle: str) -> PuzzleSpec:
     """The record of one puzzle."""
     pointer = handle(puzzle)
-    names, keys = [], []
+    names: list[str] = []
+    keys: list[int] = []
     while pointer.actions[len(names)].name != ffi.NULL:
         action = pointer.actions[len(names)]
         names.append(_text(action.name))
@@ -230,4 +231,5 @@ def optimal_steps(puzzle: str, params: str | None = None) -> int:
     code = lib.pz_optimal_steps(handle(puzzle), params.encode(), steps)
     if code:
         raise_for(code, f"{puzzle}: params {params!r}")
-    return round(steps[0])
+    bound: float = steps[0]
+    return round(bound)

@@ -600,6 +600,11 @@ static game_state *solved_state(pz_session *s)
     }
     engine->free_game(initial);
     if (!solved) pz_fail(PZ_NO_SOLUTION, "%s", error ? error : "the engine found no solution");
+    /* For descriptions that no generator wrote, the engine's solvers may end in a state that solves nothing. */
+    if (engine->status(solved) != 1) {
+        engine->free_game(solved);
+        pz_fail(PZ_NO_SOLUTION, "%s", error ? error : "the engine's solution does not solve it");
+    }
     return solved;
 }
 
