@@ -347,7 +347,7 @@ class Session:
         """Bring the game to its solution at once."""
         self._check(lib.pz_session_solve(self._open()), "solve")
         outcome = self._outcome
-        return Step(True, _STATUS[outcome.status], outcome.moves, outcome.repeats)
+        return Step(outcome.changed != 0, _STATUS[outcome.status], outcome.moves, outcome.repeats)
 
     def reset(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> Observation:
         """Start another game of this puzzle; without params with the present ones. Returns the observation."""

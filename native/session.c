@@ -617,11 +617,16 @@ int pz_session_solve(pz_session *s)
     guard.interruptible = true;
     if (!setjmp(guard.home)) {
         game_state *solved = solved_state(s), *old = s->state;
-        if (s->puzzle->engine->changed_state) s->puzzle->engine->changed_state(s->ui, old, solved);
-        push_history(s, old);
-        s->state = solved;
-        s->outcome->moves++;
-        s->outcome->changed = 1;
+        pz_observe_board(s, solved, s->trial_record);
+        s->outcome->changed = memcmp(s->trial_record, s->record, (size_t)s->layout.ui_offset) != 0;
+        if (s->outcome->changed) {
+            if (s->puzzle->engine->changed_state) s->puzzle->engine->changed_state(s->ui, old, solved);
+            push_history(s, old);
+            s->state = solved;
+            s->outcome->moves++;
+        } else {
+            s->puzzle->engine->free_game(solved); /* it was solved already, and there is nothing to undo later */
+        }
         publish(s);
     }
     return pz_leave_alive(s, &guard);

@@ -163,6 +163,20 @@ def test_solve_and_solution(puzzle):
         assert all(np.array_equal(shown[name], solution[name]) for name in shown if name not in ui)
 
 
+def test_solving_twice_is_undone_once(puzzle):
+    if not pp.spec(puzzle).can_solve:
+        pytest.skip("it has no solver")
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=61)
+    if puzzle == "mines":
+        session.step("SELECT")
+    before = session.status
+    assert session.solve().changed or before == pp.Status.SOLVED
+    assert not session.solve().changed
+    if before == pp.Status.ONGOING:
+        assert session.undo()
+        assert session.status == pp.Status.ONGOING
+
+
 def test_a_second_state_is_a_repeat():
     session = pp.Session("fifteen", "4x4", seed=1)
     actions = [session.actions[action] for action in np.flatnonzero(session.mask())]
