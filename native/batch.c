@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "guard.h"
@@ -42,7 +43,7 @@ struct team {
     pthread_cond_t wake, done;
     atomic_int generation; /* counts jobs; a change is the signal to start */
     atomic_int working;
-    atomic_bool quit;
+    pz_flag quit, cancelled;
     task run;
     void *context;
     int64_t n, grain;
@@ -63,15 +64,16 @@ static void *member(void *argument)
 {
     team *t = argument;
     int seen = 0;
+    pz_become_worker(&t->cancelled);
     for (;;) {
         /* Jobs follow each other closely while someone trains: look a moment before going to sleep. */
-        for (int spin = 0; spin < 4000 && atomic_load(&t->generation) == seen && !atomic_load(&t->quit); spin++)
+        for (int spin = 0; spin < 4000 && atomic_load(&t->generation) == seen && !t->quit; spin++)
             relax();
         pthread_mutex_lock(&t->lock);
-        while (atomic_load(&t->generation) == seen && !atomic_load(&t->quit)) pthread_cond_wait(&t->wake, &t->lock);
+        while (atomic_load(&t->generation) == seen && !t->quit) pthread_cond_wait(&t->wake, &t->lock);
         seen = atomic_load(&t->generation);
         pthread_mutex_unlock(&t->lock);
-        if (atomic_load(&t->quit)) return NULL;
+        if (t->quit) return NULL;
         work(t);
         if (atomic_fetch_sub(&t->working, 1) == 1) {
             pthread_mutex_lock(&t->lock);
@@ -99,7 +101,7 @@ static void team_start(team *t)
     pthread_cond_init(&t->done, NULL);
     atomic_store(&t->generation, 0);
     atomic_store(&t->working, 0);
-    atomic_store(&t->quit, false);
+    t->quit = false;
     int started = 1;
     for (; started < t->members; started++)
         if (pthread_create(&t->threads[started], NULL, member, t)) break;
@@ -125,13 +127,23 @@ static void team_free(team *t)
     if (!t) return;
     if (t->owner == getpid()) {
         pthread_mutex_lock(&t->lock);
-        atomic_store(&t->quit, true);
+        t->quit = true;
         pthread_cond_broadcast(&t->wake);
         pthread_mutex_unlock(&t->lock);
         for (int i = 1; i < t->members; i++) pthread_join(t->threads[i], NULL);
     }
     free(t->threads);
     free(t);
+}
+
+/* Wait for a condition, but not for ever: true when the moment passed without it. */
+static bool wait_a_moment(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 50 * 1000 * 1000;
+    if (until.tv_nsec >= 1000 * 1000 * 1000) until.tv_sec++, until.tv_nsec -= 1000 * 1000 * 1000;
+    return pthread_cond_timedwait(condition, lock, &until) != 0;
 }
 
 static void team_run(team *t, task run, void *context, int64_t n, int64_t grain)
@@ -142,6 +154,7 @@ static void team_run(team *t, task run, void *context, int64_t n, int64_t grain)
     t->n = n;
     t->grain = grain;
     atomic_store(&t->next, 0);
+    t->cancelled = false;
     if (t->members == 1 || n <= grain) {
         work(t);
         return;
@@ -154,16 +167,27 @@ static void team_run(team *t, task run, void *context, int64_t n, int64_t grain)
     work(t);
     for (int spin = 0; spin < 4000 && atomic_load(&t->working); spin++) relax();
     pthread_mutex_lock(&t->lock);
-    while (atomic_load(&t->working)) pthread_cond_wait(&t->done, &t->lock);
+    while (atomic_load(&t->working)) {
+        if (!wait_a_moment(&t->done, &t->lock)) continue;
+        pthread_mutex_unlock(&t->lock);
+        if (pz_interrupted && pz_interrupted()) t->cancelled = true;
+        pthread_mutex_lock(&t->lock);
+    }
     pthread_mutex_unlock(&t->lock);
 }
 
 /* ---- The batch ---- */
 
+/* The game after the present one, made ahead of time by the maker thread. */
+typedef enum wish { NO_WISH, WANTED, BEING_MADE, READY } wish;
+
 typedef struct slot {
     pz_session *session;
     uint64_t seed, episode;
     int32_t ended;
+    wish wish;
+    uint64_t wished_seed, wished_episode;
+    pz_session *next;
 } slot;
 
 struct pz_batch {
@@ -185,10 +209,24 @@ struct pz_batch {
     pthread_mutex_t lock;
     int error, failed_slot;
     char message[PZ_MESSAGE];
+
+    /* Where generating takes long, a thread makes the next game of each slot while the present one is played. */
+    double generating; /* seconds spent on it by the slots themselves */
+    int64_t generated;
+    pthread_t maker;
+    bool has_maker;
+    pid_t maker_owner;
+    pz_flag quit;
+    pthread_cond_t wished, made;
+    int maker_at;
 };
+
+/* From here on a game is worth making ahead; below, handing it over costs as much. */
+static const double worth_making_ahead = 100e-6;
 
 static void note_error(pz_batch *b, int at, int error)
 {
+    if (error == PZ_INTERRUPTED) b->team->cancelled = true;
     pthread_mutex_lock(&b->lock);
     /* The lowest slot speaks, so that the report does not depend on the threads. */
     if (!b->error || at < b->failed_slot) {
@@ -217,14 +255,108 @@ static bool draw_slot(pz_batch *b, int at, uint8_t *frames)
     return !error;
 }
 
+static int make_game(const pz_batch *b, uint64_t seed, uint64_t episode, pz_session **fresh)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)pz_episode_seed(seed, episode));
+    return pz_session_new(b->puzzle, b->params, digits, NULL, b->flags, b->timeout, fresh);
+}
+
+static void *maker(void *argument)
+{
+    pz_batch *b = argument;
+    pz_become_worker(&b->quit);
+    pthread_mutex_lock(&b->lock);
+    while (!b->quit) {
+        int looked = 0;
+        while (looked < b->n && b->slots[b->maker_at].wish != WANTED) {
+            b->maker_at = (b->maker_at + 1) % b->n;
+            looked++;
+        }
+        if (looked == b->n) {
+            pthread_cond_wait(&b->wished, &b->lock);
+            continue;
+        }
+        slot *place = &b->slots[b->maker_at];
+        const uint64_t seed = place->wished_seed, episode = place->wished_episode;
+        place->wish = BEING_MADE;
+        pthread_mutex_unlock(&b->lock);
+        pz_session *fresh = NULL;
+        int error = make_game(b, seed, episode, &fresh);
+        pthread_mutex_lock(&b->lock);
+        if (place->wish == BEING_MADE && place->wished_seed == seed && place->wished_episode == episode) {
+            place->next = fresh;
+            place->wish = error ? NO_WISH : READY; /* the slot itself will meet the error, and report it */
+        } else {
+            pz_session_free(fresh);
+        }
+        pthread_cond_broadcast(&b->made);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+/* Wish for the next game of a slot, if making it ahead pays. */
+static void wish_next(pz_batch *b, int at)
+{
+    slot *place = &b->slots[at];
+    pthread_mutex_lock(&b->lock);
+    if (b->generating > worth_making_ahead * (double)b->generated) {
+        if (!b->has_maker) {
+            b->maker_owner = getpid();
+            b->has_maker = !pthread_create(&b->maker, NULL, maker, b);
+        }
+        pz_session_free(place->next);
+        place->next = NULL;
+        place->wish = b->has_maker ? WANTED : NO_WISH;
+        place->wished_seed = place->seed;
+        place->wished_episode = place->episode + 1;
+        pthread_cond_signal(&b->wished);
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* The game that was made ahead for what the slot plays now, or NULL. */
+static pz_session *take_made(pz_batch *b, slot *place)
+{
+    pz_session *made = NULL;
+    pthread_mutex_lock(&b->lock);
+    if (place->wished_seed == place->seed && place->wished_episode == place->episode) {
+        while (place->wish == BEING_MADE) pthread_cond_wait(&b->made, &b->lock);
+        if (place->wish == READY) made = place->next;
+        if (made) place->next = NULL;
+    }
+    place->wish = NO_WISH; /* what is still wanted, or was made for another stream, is of no use any more */
+    pthread_mutex_unlock(&b->lock);
+    return made;
+}
+
+/* A fork takes the memory along but no thread: forget the maker and what it was at. */
+static void forget_lost_maker(pz_batch *b)
+{
+    if (!b->has_maker || b->maker_owner == getpid()) return;
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->wished, NULL);
+    pthread_cond_init(&b->made, NULL);
+    b->has_maker = false;
+    for (int at = 0; at < b->n; at++)
+        if (b->slots[at].wish == BEING_MADE) b->slots[at].wish = NO_WISH;
+}
+
 /* Start the episode that the slot's stream is at. */
 static bool start_episode(pz_batch *b, int at)
 {
     slot *place = &b->slots[at];
-    char seed[32];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)pz_episode_seed(place->seed, place->episode));
-    pz_session *fresh;
-    int error = pz_session_new(b->puzzle, b->params, seed, NULL, b->flags, b->timeout, &fresh);
+    int error = PZ_OK;
+    pz_session *fresh = take_made(b, place);
+    if (!fresh) {
+        const double began = pz_now();
+        error = make_game(b, place->seed, place->episode, &fresh);
+        pthread_mutex_lock(&b->lock);
+        b->generating += pz_now() - began;
+        b->generated++;
+        pthread_mutex_unlock(&b->lock);
+    }
     if (error) {
         note_error(b, at, error);
         place->ended = PZ_TRUNCATED; /* so that the next step tries the next puzzle */
@@ -238,6 +370,7 @@ static bool start_episode(pz_batch *b, int at)
         bind_slot(b, at);
     }
     place->ended = place->session->outcome->ended;
+    wish_next(b, at);
     if (b->buffers.frames) draw_slot(b, at, b->buffers.frames);
     return true;
 }
@@ -298,6 +431,7 @@ static int run(pz_batch *b, task job, int64_t grain)
 {
     b->error = PZ_OK;
     b->failed_slot = -1;
+    forget_lost_maker(b);
     team_run(b->team, job, b, b->n, grain);
     return b->error ? pz_refuse(b->error, b->message) : PZ_OK;
 }
@@ -318,6 +452,8 @@ int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads
     b->max_steps = max_steps;
     b->max_repeats = max_repeats;
     pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->wished, NULL);
+    pthread_cond_init(&b->made, NULL);
     b->params = malloc(strlen(canonical) + 1);
     b->slots = calloc((size_t)n, sizeof *b->slots);
     b->team = team_new(threads);
@@ -340,8 +476,19 @@ int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads
 void pz_batch_free(pz_batch *b)
 {
     if (!b) return;
+    forget_lost_maker(b);
+    if (b->has_maker) {
+        pthread_mutex_lock(&b->lock);
+        b->quit = true;
+        pthread_cond_signal(&b->wished);
+        pthread_mutex_unlock(&b->lock);
+        pthread_join(b->maker, NULL);
+    }
     team_free(b->team);
-    for (int at = 0; b->slots && at < b->n; at++) pz_session_free(b->slots[at].session);
+    for (int at = 0; b->slots && at < b->n; at++) {
+        pz_session_free(b->slots[at].session);
+        pz_session_free(b->slots[at].next);
+    }
     free(b->slots);
     free(b->params);
     pthread_mutex_destroy(&b->lock);

@@ -18,6 +18,10 @@ enum { FUEL = 1 << 13 };
 
 PZ_TLS long pz_fuel = FUEL;
 static PZ_TLS pz_guard *current;
+static PZ_TLS pz_flag *cancelled;
+
+/* Asking the host may mean waiting for its lock: not more often than a person notices. */
+static const double ask_every = 0.02;
 
 int (*pz_interrupted)(void);
 
@@ -38,7 +42,7 @@ void pz_enter(pz_guard *guard, pz_pool *pool, double timeout)
     guard->pool = pool;
     guard->session = NULL;
     guard->timeout = timeout;
-    guard->started = 0;
+    guard->started = guard->asked = 0;
     guard->interruptible = false;
     guard->locked = NULL;
     guard->outer = current;
@@ -64,7 +68,17 @@ void pz_out_of_fuel(void)
         guard->started = now;
     else if (guard->timeout > 0 && now - guard->started > guard->timeout)
         pz_fail(PZ_TIMEOUT, "no result within %g seconds", guard->timeout);
-    if (guard->interruptible && pz_interrupted && pz_interrupted()) pz_fail(PZ_INTERRUPTED, "interrupted");
+    if (cancelled) {
+        if (*cancelled) pz_fail(PZ_INTERRUPTED, "interrupted");
+    } else if (guard->interruptible && pz_interrupted && now - guard->asked > ask_every) {
+        guard->asked = now;
+        if (pz_interrupted()) pz_fail(PZ_INTERRUPTED, "interrupted");
+    }
+}
+
+void pz_become_worker(pz_flag *flag)
+{
+    cancelled = flag;
 }
 
 _Noreturn static void fail(int error, const char *format, va_list arguments)

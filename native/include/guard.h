@@ -31,6 +31,7 @@ typedef struct pz_guard {
     struct pz_session *session; /* who is told of a superseded description */
     double timeout;            /* seconds; 0 means without limit */
     double started;            /* 0 until the first time the fuel ran out */
+    double asked;              /* when the host was last asked for signals */
     bool interruptible;        /* ask the host for signals while waiting */
     pthread_mutex_t *locked;   /* released on the way out */
     struct pz_guard *outer;
@@ -54,6 +55,13 @@ pz_guard *pz_current_guard(void);
 
 /* What the host wants asked now and then during long calls; returns nonzero to interrupt. */
 extern int (*pz_interrupted)(void);
+
+/*
+ * Threads of ours never ask the host: it may be shutting down while they work. They stop when the flag that they were
+ * given is set.
+ */
+typedef _Atomic(bool) pz_flag;
+void pz_become_worker(pz_flag *cancelled);
 
 char *pz_getenv(const char *name);
 

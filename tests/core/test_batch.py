@@ -135,3 +135,27 @@ def test_wrong_use_of_a_batch_is_said():
         pp.Batch("fifteen", "2x2", 0)
     with pytest.raises(ValueError, match="policy"):
         pp.rollout("fifteen", "2x2", policy="clever")
+
+
+def test_games_made_ahead_are_the_same_games():
+    """A slow generator's next games are made by a thread of their own while the present ones are played."""
+    params = "10x10b20s2d2"  # tens of milliseconds each
+    batch = pp.Batch("lightup", params, 4, threads=2, max_steps=3)
+    batch.reset(seed=5)
+    for step in range(12):
+        batch.step([0, 1, 2, 3])
+        seeds, episodes = batch.streams()
+        assert episodes.tolist() == [(step + 1) // 3] * 4
+    for slot in range(4):
+        expected = pp.Session("lightup", params, seed=episode_seed(int(seeds[slot]), int(episodes[slot])))
+        assert batch.session(slot).game_id == expected.game_id
+    batch.reset(seed=6)  # another stream: what was made ahead is of no use
+    assert batch.session(0).game_id == pp.Session("lightup", params, seed=6).game_id
+    batch.close()
+
+
+def test_a_batch_is_closed_while_games_are_made_ahead():
+    for _ in range(3):
+        batch = pp.Batch("lightup", "14x14b20s2d2", 3, max_steps=2)
+        batch.reset(seed=1)
+        batch.close()
