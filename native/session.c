@@ -74,6 +74,8 @@ void pz_add_field(pz_layout *layout, bool is_ui, const char *name, int low, int 
     const int32_t align = field->itemsize - 1;
     field->offset = (layout->record_size + align) & ~align;
     layout->record_size = field->offset + field->count * field->itemsize;
+    layout->slots[layout->n_fields - 1] = (pz_slot){field->offset, field->count, field->itemsize};
+    if (!is_ui) layout->n_board_fields = layout->n_fields;
 }
 
 void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layout *layout)
@@ -85,22 +87,17 @@ void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layou
     if (layout->ui_offset < 0) layout->ui_offset = layout->record_size;
 }
 
-static const pz_field *first_ui_field(const pz_layout *layout)
-{
-    const pz_field *field = layout->fields, *end = field + layout->n_fields;
-    while (field < end && !field->is_ui) field++;
-    return field;
-}
-
 void pz_observe_board(const pz_session *s, const game_state *state, char *bytes)
 {
-    pz_record out = {bytes, s->layout.fields, s->first_ui_field};
+    const pz_slot *slots = s->layout.slots;
+    pz_record out = {bytes, slots, slots + s->layout.n_board_fields};
     s->puzzle->observe(state, &out);
 }
 
 void pz_observe_ui(const pz_session *s, const game_state *state, const game_ui *ui, const int *own, char *bytes)
 {
-    pz_record out = {bytes, s->first_ui_field, s->layout.fields + s->layout.n_fields};
+    const pz_slot *slots = s->layout.slots;
+    pz_record out = {bytes, slots + s->layout.n_board_fields, slots + s->layout.n_fields};
     if (s->puzzle->observe_ui) s->puzzle->observe_ui(state, ui, own, &out);
 }
 
@@ -400,7 +397,6 @@ void pz_build(pz_session *s)
         validate_desc(s->puzzle, s->params, s->desc, PZ_BAD_ID);
     }
     pz_make_layout(s->puzzle, s->params, &s->layout);
-    s->first_ui_field = first_ui_field(&s->layout);
     s->state = engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);
     s->ui = engine->new_ui(s->state);
     s->trial_ui = engine->new_ui(s->state);
@@ -486,7 +482,6 @@ void pz_session_take_over(pz_session *s, pz_session *from)
     pz_outcome *outcome = s->outcome == &s->own_outcome ? NULL : s->outcome;
     pz_session old = *s;
     *s = *from;
-    s->first_ui_field = s->layout.fields + (from->first_ui_field - from->layout.fields);
     s->max_steps = old.max_steps;
     s->max_repeats = old.max_repeats;
     s->record = s->own_record;

@@ -12,39 +12,40 @@ enum {
 typedef uint64_t pz_repeat;
 typedef struct pz_picture pz_picture;
 
+/* What every step touches stands first, and the long layout last. */
 struct pz_session {
     const pz_puzzle *puzzle;
-    int flags, n_actions;
-    int fault;
-
-    /* All that the engine allocated for this game lies in pool; scratch is set only while generating. */
-    pz_pool *pool, *scratch;
-    game_params *params;
-    char *params_text, *seed, *desc, *privdesc, *aux;
-    uint64_t instance, instance_hash;
-
     game_state *state;
     game_ui *ui, *trial_ui;
+    game_drawstate *ds;   /* draws nothing: interpret_move wants one to measure with */
+    char *record, *trial_record;
+    uint8_t *mask;
+    pz_outcome *outcome;
+    pz_repeat *repeats;
+    int32_t repeats_room, repeats_used;
     int own[PZ_OWN], trial_own[PZ_OWN];
+    int flags, n_actions, fault;
     bool stuck;
-    drawing *dr;          /* draws nothing: interpret_move wants a drawstate to measure with */
-    game_drawstate *ds;
+    int max_steps, max_repeats;
 
     game_state **history; /* a ring of the states before, NULL where no undo is wanted */
     int history_start, history_length;
 
-    pz_layout layout;
-    const pz_field *first_ui_field;
-    char *record, *own_record, *trial_record;
-    uint8_t *mask, own_mask[PZ_MAX_ACTIONS];
-    pz_outcome *outcome, own_outcome;
-    int max_steps, max_repeats;
+    /* All that the engine allocated for this game lies in pool; scratch is set only while generating. */
+    pz_pool *pool, *scratch;
+    uint8_t own_mask[PZ_MAX_ACTIONS];
+    pz_outcome own_outcome;
 
-    pz_repeat *repeats;
-    int32_t repeats_room, repeats_used;
+    game_params *params;
+    char *params_text, *seed, *desc, *privdesc, *aux;
+    uint64_t instance, instance_hash;
+    drawing *dr;
+    char *own_record;
 
     pz_picture *picture;  /* the last one drawn, NULL before; lies in the pool */
     void *output;         /* the last text or save handed out */
+
+    pz_layout layout;
 };
 
 /* One step under the caller's guard. A lean step leaves out what a random policy never reads: mask and repeats. */

@@ -34,10 +34,17 @@ typedef struct pz_field {
     int32_t is_ui;             /* cursor, modifiers, selection: what the next key acts on, not the board */
 } pz_field;
 
+/* What writing a field needs of it, apart from the rest: a batch walks over many layouts, and cache lines count. */
+typedef struct pz_slot {
+    int32_t offset, count, itemsize;
+} pz_slot;
+
 typedef struct pz_layout {
     int32_t n_fields;
+    int32_t n_board_fields;    /* the ui fields follow them */
     int32_t record_size;       /* bytes of one observation: a multiple of 8 */
     int32_t ui_offset;         /* where the ui fields start */
+    pz_slot slots[PZ_MAX_FIELDS];
     pz_field fields[PZ_MAX_FIELDS];
 } pz_layout;
 
@@ -63,25 +70,25 @@ void pz_add_field(pz_layout *layout, bool is_ui, const char *name, int low, int 
 /* Where an observation is written: the fields of a layout, one after the other. */
 typedef struct pz_record {
     char *bytes;
-    const pz_field *next, *end;
+    const pz_slot *next, *end;
 } pz_record;
 
-static inline const pz_field *pz_next_field(pz_record *out, int count)
+static inline const pz_slot *pz_next_slot(pz_record *out, int count)
 {
-    const pz_field *field = out->next;
-    if (field == out->end || field->count != count) pz_fail(PZ_ENGINE, "a field of %d items is not declared so", count);
-    out->next = field + 1;
-    return field;
+    const pz_slot *slot = out->next;
+    if (slot == out->end || slot->count != count) pz_fail(PZ_ENGINE, "a field of %d items is not declared so", count);
+    out->next = slot + 1;
+    return slot;
 }
 
 /* Fill the next field, of n items: the item with index i is expr. */
 #define PZ_PUT(out, n, expr) \
     do { \
         const int pz_n = (n); \
-        const pz_field *pz_f = pz_next_field(out, pz_n); \
-        char *pz_to = (out)->bytes + pz_f->offset; \
+        const pz_slot *pz_s = pz_next_slot(out, pz_n); \
+        char *pz_to = (out)->bytes + pz_s->offset; \
         int i; \
-        switch (pz_f->itemsize) { \
+        switch (pz_s->itemsize) { \
           case 1: for (i = 0; i < pz_n; i++) ((int8_t *)pz_to)[i] = (int8_t)(expr); break; \
           case 2: for (i = 0; i < pz_n; i++) ((int16_t *)pz_to)[i] = (int16_t)(expr); break; \
           default: for (i = 0; i < pz_n; i++) ((int32_t *)pz_to)[i] = (int32_t)(expr); break; \
@@ -91,9 +98,9 @@ static inline const pz_field *pz_next_field(pz_record *out, int count)
 #define PZ_PUT1(out, value) pz_put1(out, (int32_t)(value))
 static inline void pz_put1(pz_record *out, int32_t value)
 {
-    const pz_field *field = pz_next_field(out, 1);
-    char *to = out->bytes + field->offset;
-    switch (field->itemsize) {
+    const pz_slot *slot = pz_next_slot(out, 1);
+    char *to = out->bytes + slot->offset;
+    switch (slot->itemsize) {
       case 1: *(int8_t *)to = (int8_t)value; break;
       case 2: *(int16_t *)to = (int16_t)value; break;
       default: *(int32_t *)to = value; break;
