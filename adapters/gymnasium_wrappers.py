@@ -43,9 +43,9 @@ class _ShapedReward(gym.Wrapper[Any, Any, Any, Any]):
     def start(self) -> None:
         """Prepare for a new episode."""
 
-    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start an episode."""
-        result = self.env.reset(**options)
+        result = self.env.reset(seed=seed, options=options)
         self.session = self.get_wrapper_attr("session")
         self.start()
         self._last = self.potential()
@@ -198,30 +198,43 @@ class _Part:
     field: pp.Field
     order: tuple[int, ...]
     """Its axes: first those that are positions, then those that are features."""
-    n_token_axes: int
     group: int
+    """Which kind of token it is part of; 0 is the last token, which holds the rest."""
     column: int
     low: int
     bits: int
 
 
 @cache
-def _token_axes(puzzle: str) -> tuple[tuple[int, ...], ...]:
-    """For each field, the axes whose length depends on the parameters; those that vary alike make the same tokens.
+def _token_axes(puzzle: str, params: str | None) -> dict[str, tuple[tuple[int, ...], int]]:
+    """For each field, the axes whose length depends on the parameters, and its group: fields that vary alike.
 
-    Found by a look at all presets, so that it is the same for all sizes. The last number names the group of tokens.
+    Found by a look at all presets, so that it is the same for all sizes. A field that only some of them have joins the
+    group whose shape it has.
     """
     about = pp.spec(puzzle)
-    settings = dict.fromkeys([about.easiest_params, about.human_params, *(preset.params for preset in about.presets)])
-    shapes = zip(*[[field.shape for field in about.fields(params)] for params in settings], strict=True)
-    groups: dict[Any, int] = {(): 0}
-    result = []
-    for over_settings in shapes:
-        lengths = list(zip(*over_settings, strict=True))
-        axes = tuple(axis for axis, seen in enumerate(lengths) if len(set(seen)) > 1)
-        group = groups.setdefault(tuple(lengths[axis] for axis in axes), len(groups))
-        result.append((*axes, group))
-    return tuple(result)
+    settings = [about.easiest_params, about.human_params, *(preset.params for preset in about.presets)]
+    *presets, own = [{field.name: field.shape for field in about.fields(setting)} for setting in (*settings, params)]
+    groups: dict[tuple[Any, ...], int] = {(): 0}
+    members: list[tuple[str, tuple[int, ...]]] = []
+    result = {}
+    for name in sorted(own, key=lambda name: not all(name in preset for preset in presets)):
+        shapes = [preset[name] for preset in presets if name in preset]
+        if len(shapes) == len(presets):
+            lengths = list(zip(*shapes, strict=True))
+            axes = tuple(axis for axis, seen in enumerate(lengths) if len(set(seen)) > 1)
+            key = tuple(lengths[axis] for axis in axes)
+            if key not in groups:
+                groups[key] = len(groups)
+                members.append((name, axes))
+            result[name] = axes, groups[key]
+        else:
+            result[name] = (), 0
+            for group, (member, axes) in enumerate(members, start=1):
+                if own[name][: len(axes)] == tuple(own[member][axis] for axis in axes):
+                    result[name] = tuple(range(len(axes))), group
+                    break
+    return result
 
 
 class TokenEncoder:
@@ -249,19 +262,22 @@ class TokenEncoder:
     ) -> None:
         about = pp.spec(puzzle)
         fields, largest_fields = about.fields(params), about.fields(params if largest is None else largest)
-        axes = _token_axes(puzzle)
-        n_groups = 1 + max(group for *_, group in axes)
+        if [field.name for field in fields] != [field.name for field in largest_fields]:
+            raise pp.InvalidParams(f"{puzzle}: {params} and {largest} have different fields")
+        axes = _token_axes(puzzle, params)
+        n_groups = 1 + max(group for _, group in axes.values())
         self._parts: list[_Part] = []
         shapes: dict[int, tuple[int, ...]] = {}
         largest_shapes: dict[int, tuple[int, ...]] = {}
         column = 4 + n_groups
-        for field, big, (*token_axes, group) in zip(fields, largest_fields, axes, strict=True):
+        for field, big in zip(fields, largest_fields, strict=True):
+            token_axes, group = axes[field.name]
             order = (*token_axes, *(axis for axis in range(len(field.shape)) if axis not in token_axes))
             bits = max(1, int(big.high - big.low).bit_length())
-            low, high = min(field.low, big.low), max(field.high, big.high)
-            if (high - low).bit_length() > bits or any(a > b for a, b in zip(field.shape, big.shape, strict=True)):
+            fits = big.low <= field.low and field.high <= big.high
+            if not fits or any(a > b for a, b in zip(field.shape, big.shape, strict=True)):
                 raise pp.InvalidParams(f"{puzzle}: {field.name} is larger under {params} than under {largest}")
-            self._parts.append(_Part(field, order, len(token_axes), group, column, low, bits))
+            self._parts.append(_Part(field, order, group, column, big.low, bits))
             shapes[group] = tuple(field.shape[axis] for axis in token_axes)
             largest_shapes[group] = tuple(big.shape[axis] for axis in token_axes)
             column += bits * int(np.prod([field.shape[axis] for axis in order[len(token_axes) :]], dtype=int))
@@ -301,8 +317,9 @@ class TokenEncoder:
 
     def __call__(self, state: dict[str, Array]) -> Array:
         """The tokens of one state, or of many along leading axes, padded with zeros."""
-        lead = next(iter(state.values())).shape[: state[self._parts[0].field.name].ndim - len(self._parts[0].order)]
-        tokens = np.broadcast_to(self._blank, (*lead, *self._blank.shape)).copy()
+        some = self._parts[0].field
+        lead = state[some.name].shape[: state[some.name].ndim - len(some.shape)]
+        tokens: Array = np.broadcast_to(self._blank, (*lead, *self._blank.shape)).copy()
         for part in self._parts:
             values = state[part.field.name]
             values = np.transpose(values, (*range(len(lead)), *(len(lead) + axis for axis in part.order)))
@@ -319,10 +336,11 @@ class TokenEncoder:
 def _position(place: Array, size: int) -> Array:
     """Half a turn from one end of an axis to the other: cells beside the board are told from those on it."""
     angle = np.pi * (place.astype(np.float32) + 0.5) / size
-    return np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+    both: Array = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+    return both
 
 
-class TokenObservation(gym.Wrapper[Any, Any, Any, Any]):
+class TokenObservation(gym.ObservationWrapper[Any, Any, Any]):
     """The board as a sequence of tokens, for transformers that shall work on boards of several sizes.
 
     The observation is ``{"tokens": float32[max_length, width], "length": int32[1]}``; see ``TokenEncoder``. Environments
@@ -351,17 +369,8 @@ class TokenObservation(gym.Wrapper[Any, Any, Any, Any]):
         self.encoder = TokenEncoder(about.name, params, largest, max_length)
         self.observation_space = self.encoder.space()
 
-    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
-        """Start an episode."""
-        _, info = self.env.reset(**options)
-        return self._tokens(), info
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
-        """Take an action."""
-        _, reward, terminated, truncated, info = self.env.step(action)
-        return self._tokens(), reward, terminated, truncated, info
-
-    def _tokens(self) -> dict[str, Array]:
+    def observation(self, observation: Any) -> dict[str, Array]:  # noqa: ANN401 (Gymnasium's signature)
+        """The tokens of the present state, whatever the environment's own observation."""
         state = self.get_wrapper_attr("session").observe(copy=False)
         return {"tokens": self.encoder(state), "length": np.array([self.encoder.length], np.int32)}
 
@@ -473,7 +482,7 @@ _GRAPHS: dict[str, Callable[[dict[str, Array], dict[str, int]], Graph]] = {
 }
 
 
-class GraphObservation(gym.Wrapper[Any, Any, Any, Any]):
+class GraphObservation(gym.ObservationWrapper[Any, Any, Any]):
     """The puzzle as a graph: a ``GraphInstance`` of nodes, edges and ``edge_links``, with all features in [0, 1].
 
     ========  ==============================================  ===============================================
@@ -515,17 +524,8 @@ class GraphObservation(gym.Wrapper[Any, Any, Any, Any]):
             spaces.Box(0.0, 1.0, (width,), np.float32), spaces.Box(0.0, 1.0, (edges.shape[1],), np.float32)
         )
 
-    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
-        """Start an episode."""
-        _, info = self.env.reset(**options)
-        return self._graph(), info
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
-        """Take an action."""
-        _, reward, terminated, truncated, info = self.env.step(action)
-        return self._graph(), reward, terminated, truncated, info
-
-    def _graph(self) -> spaces.GraphInstance:
+    def observation(self, observation: Any) -> spaces.GraphInstance:  # noqa: ANN401 (Gymnasium's signature)
+        """The graph of the present state, whatever the environment's own observation."""
         state = self.get_wrapper_attr("session").observe(copy=False)
         nodes, edges, links = self._build(state, self._high)
         ui = [(state[field.name] - field.low) / max(field.high - field.low, 1) for field in self._ui]

@@ -9,7 +9,7 @@ from gymnasium.wrappers import RecordVideo
 from PIL import Image
 from sb3_contrib import MaskablePPO
 
-import puzzleport.adapters.gymnasium  # registers the ids
+import puzzleport.adapters.gymnasium  # noqa: F401 (registers the ids)
 from puzzleport.adapters.sb3 import sb3_vec_env
 
 
