@@ -221,6 +221,11 @@ class Session:
         return f"{self._params}:{self.desc}"
 
     @property
+    def instance_hash(self) -> int:
+        """64 bits that are equal for equal instances: of puzzle, parameters and description, whatever was played since."""
+        return int(lib.pz_session_instance(self._open()))
+
+    @property
     def fields(self) -> tuple[Any, ...]:
         """The fields of an observation."""
         return self._layout.fields

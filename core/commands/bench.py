@@ -1,0 +1,125 @@
+"""The command bench: how fast it all is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+from rich.progress import track
+from rich.table import Table
+
+from .. import bench as benchmark
+from ..spec import spec
+from . import Short, console, errors
+
+
+@click.group(name="bench", invoke_without_command=True)
+@Short.puzzles
+@Short.level
+@Short.seconds
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def bench(ctx: click.Context, names: list[str], level: str, seconds: float, as_json: bool) -> None:
+    """Throughput of the C loop, of Session and of Batch, with their ratios."""
+    if ctx.invoked_subcommand:
+        return
+    rows = [
+        benchmark.measure(name, level, seconds)
+        for name in track(names, description="measuring", console=errors, disable=as_json)
+    ]
+    rows.append(benchmark.mean_row(rows))
+    if as_json:
+        click.echo(json.dumps([asdict(row) for row in rows], indent=1))
+        return
+    table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
+    for title in ("C step", "C loop", "Session", "copies", "Batch 1", "Batch all", "Python adds", "Batch 1/C", "all/C"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (row.c_step, row.c_loop, row.session, row.session_copies, row.batch_one, row.batch_all)
+        table.add_row(
+            row.puzzle,
+            row.params,
+            *(f"{figure / 1000:,.0f}" for figure in figures),
+            f"{row.session_over:.2f} us",
+            f"{row.batch_one / row.c_loop:.2f}",
+            f"{row.batch_all / row.c_loop:.2f}",
+            end_section=row is rows[-2],
+        )
+    console.print(table)
+    console.print(
+        "C loop: step, observe, mask and repeat count on one session; C step leaves out the last two. Batch: 1,024 sessions "
+        "with autoreset, on one thread and on all cores. All in one run, on random actions that are checked to change the state."
+    )
+
+
+@bench.command(name="pixels")
+@Short.puzzles
+@Short.level
+@Short.seconds
+def bench_pixels(names: list[str], level: str, seconds: float) -> None:
+    """Pictures a second at 128x128, single and batched, beside the rate without pictures."""
+    rows = [
+        benchmark.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)
+    ]
+    rows.append(benchmark.mean_row(rows))
+    table = Table("puzzle", "params", title=f"per second, 128x128, level {level}")
+    for title in ("steps alone", "step + picture", "batch, 1 thread", "batch, all", "all/1"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (row.session, row.single, row.batch_one, row.batch_all)
+        table.add_row(
+            row.puzzle,
+            row.params,
+            *(f"{figure:,.0f}" for figure in figures),
+            f"{row.batch_all / row.batch_one:.2f}",
+            end_section=row is rows[-2],
+        )
+    console.print(table)
+    console.print(f"The paper's implementation draws about {PAPER_PICTURES:,} a second on such a core.")
+
+
+@bench.command(name="gymnasium")
+@Short.puzzles
+@Short.level
+@Short.seconds
+def bench_gymnasium(names: list[str], level: str, seconds: float) -> None:
+    """The Gymnasium environment and its vector form, beside the C loop that does the same work."""
+    from ..adapters.gymnasium_bench import measure
+
+    rows = [measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows.append(benchmark.mean_row(rows))
+    table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
+    for title in ("C loop", "PuzzleEnv", "live buffers", "vector 1,024", "env/paper", "vector/(C x threads)"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (row.c_loop, row.env, row.env_live, row.vector)
+        table.add_row(
+            row.puzzle,
+            row.params,
+            *(f"{figure / 1000:,.0f}" for figure in figures),
+            f"{row.env / PAPER_STEPS:.0f}x",
+            f"{row.vector / (row.c_loop * row.threads):.2f}",
+            end_section=row is rows[-2],
+        )
+    console.print(table)
+    console.print(f"The paper's implementation takes about {PAPER_STEPS:,} steps a second with masks on such a core.")
+
+
+# What was measured of the paper's implementation on one core of the kind that this was developed on.
+PAPER_STEPS = 2_600
+PAPER_PICTURES = 2_500
+
+
+@bench.command(name="memory")
+@Short.puzzles
+@click.option("--steps", default=10_000_000, help="Random steps for each puzzle.")
+@click.option("--cycles", default=10_000, help="Sessions made and freed for each puzzle.")
+def bench_memory(names: list[str], steps: int, cycles: int) -> None:
+    """How much the resident size grows with play, and with sessions made and freed."""
+    table = Table("puzzle", "params", f"after {steps:,} steps", f"after {cycles:,} sessions")
+    for name in track(names, description="playing", console=errors):
+        params = spec(name).easiest_params
+        by_steps, by_cycles = benchmark.memory(name, params, steps, cycles)
+        table.add_row(name, params, f"{by_steps / 1024:+,.0f} KiB", f"{by_cycles / 1024:+,.0f} KiB")
+    console.print(table)

@@ -1,0 +1,30 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def aside(path: str | Path) -> Iterator[Path]:
+    """A path to write to that becomes ``path`` when all went well, and disappears otherwise.
+
+    It keeps the suffix, by which many writers choose a format.
+    """
+    path = Path(path)
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write(path: str | Path, text: str) -> None:
+    """Write a text file at once."""
+    with aside(path) as part:
+        part.write_text(text, encoding="utf-8")

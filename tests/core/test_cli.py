@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import puzzleport as pp
+from puzzleport.cli import main
+from puzzleport.evaluate import BLOCK
+
+POLICY = """
+def legal(observation, mask, random):
+    return (random.random(mask.shape) * mask).argmax(axis=1)
+
+def outside(observation, mask, random):
+    return [99] * len(mask)
+
+class Interrupted:
+    blocks = 0
+    def start(self, batch, random):
+        Interrupted.blocks += 1
+        if Interrupted.blocks == 2:
+            raise KeyboardInterrupt
+    def __call__(self, observation, mask, random):
+        return legal(observation, mask, random)
+
+nothing = 5
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs the command in a folder that has a module of policies; returns exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "policies_of_mine.py").write_text(POLICY)
+
+    def call(*words, given=None, code=0):
+        result = CliRunner().invoke(main, [str(word) for word in words], input=given)
+        assert result.exit_code == code, result.output
+        return result
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("evaluate --puzzles brigdes", "did you mean 'bridges'"),
+        ("evaluate --puzzles fifteen --level hard", "no parameter string"),
+        ("evaluate --puzzles fifteen --seed -1", "a seed is"),
+        ("evaluate --puzzles fifteen --episodes 0", "at least one episode"),
+        ("evaluate --policy wise", "there is no policy 'wise'"),
+        ("evaluate --policy nowhere_at_all:f", "No module named"),
+        ("evaluate --policy policies_of_mine:absent", "cannot be had"),
+        ("evaluate --policy policies_of_mine:nothing", "is no function"),
+        ("evaluate --policy policies_of_mine:outside --puzzles fifteen", "has the actions 0 to 3"),
+        ("evaluate --policy absent.zip", "no file absent.zip"),
+        ("evaluate --policy broken.zip", "no model saved by Stable-Baselines3"),
+        ("evaluate --evalset v9 --puzzles fifteen", "no evaluation set 'v9'"),
+        ("evaluate --out results.txt", "must end in .json or .csv"),
+        ("evaluate --resume --out results.csv", "--resume needs --out"),
+        ("evaluate --resume --out broken.json", "broken.json holds no results"),
+        ("evaluate --out broken.json", "broken.json exists"),
+        ("compare absent.json", "absent.json: No such file"),
+        ("compare broken.json", "holds no results"),
+        ("compare broken.csv", "holds no results"),
+        ("compare good.csv --paper Oracle", "no column 'Oracle'"),
+        ("compare good.csv good.csv", "two results of random"),
+        ("compare good.csv --out plot.gif", "must end in"),
+        ("generate fifteen --out bank.txt", "must end in .parquet or .csv"),
+        ("generate fifteen --params 2x2 --out bank.csv --apart-from broken.csv", "no bank of instances"),
+        ("generate fifteen --params 2x2 --out bank.parquet --apart-from broken.parquet", "no bank of instances"),
+        ("generate fifteen --count 0 --out bank.csv", "at least one instance"),
+        ("play nothing", "there is no puzzle"),
+        ("play fifteen 2x2#x", "must stand behind the #"),
+        ("show fifteen 2x", "no parameter string"),
+    ],
+)
+def test_a_mistake_ends_in_one_line_and_code_2(run, tmp_path, words, said):
+    for name in ("broken.zip", "broken.json", "broken.csv", "broken.parquet"):
+        (tmp_path / name).write_text("nothing of ours")
+    (tmp_path / "good.csv").write_text(
+        "puzzle,params,algorithm,mean_successful_steps,success_percent\nfifteen,2x2,random,55,100\n"
+    )
+    result = run(*words.split(), code=2)
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("puzzleport: ")
+    assert said in lines[0]
+    assert not (tmp_path / "bank.csv").exists()
+
+
+def test_lists_in_every_form(run):
+    assert [row["name"] for row in json.loads(run("list", "--json").stdout)] == pp.puzzles()
+    rows = list(csv.DictReader(io.StringIO(run("list", "--csv").stdout)))
+    assert [row["puzzle"] for row in rows] == pp.puzzles()
+    assert "Bridges" in run("list").stdout
+    assert json.loads(run("show", "bridges", "--json").stdout)["title"] == "Bridges"
+
+
+def test_evaluate_prints_what_it_writes(run, tmp_path):
+    words = ("evaluate", "--puzzles", "fifteen,inertia", "--episodes", 50)
+    printed = json.loads(run(*words, "--json", "--out", "a.json", "--out", "a.csv").stdout)
+    assert [row["puzzle"] for row in printed] == ["fifteen", "inertia"]
+    assert run(*words, "--csv", "--threads", 1).stdout == (tmp_path / "a.csv").read_text()
+    stored = json.loads((tmp_path / "a.json").read_text())["results"]
+    assert [len(row["steps"]) for row in stored] == [50, 50]
+    assert sorted(path.name for path in tmp_path.glob("*a.*")) == ["a.csv", "a.json"]
+
+
+def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(run, tmp_path):
+    words = ("evaluate", "--puzzles", "fifteen", "--episodes", 2 * BLOCK, "--max-steps", 30, "--name", "mine", "--json")
+    result = run(*words, "--policy", "policies_of_mine:Interrupted", "--out", "a.json", code=130)
+    assert "--resume goes on" in result.stderr
+    assert len(json.loads((tmp_path / "a.json").read_text())["results"][0]["steps"]) == BLOCK
+    resumed = run(*words, "--policy", "policies_of_mine:legal", "--out", "a.json", "--resume").stdout
+    assert resumed == run(*words, "--policy", "policies_of_mine:legal").stdout
+    more = json.loads(
+        run("evaluate", "--puzzles", "flip", "--episodes", 5, "--out", "a.json", "--resume", "--json").stdout
+    )
+    assert [row["puzzle"] for row in more] == ["flip"]
+    stored = json.loads((tmp_path / "a.json").read_text())["results"]
+    assert [row["puzzle"] for row in stored] == ["fifteen", "flip"]
+
+
+def test_compare_in_every_form(run, tmp_path):
+    words = "evaluate --puzzles fifteen,loopy,netslide --level paper --episodes 20 --max-steps 2000 --out r.json"
+    run(*words.split())
+    outputs = [word for name in ("c.html", "c.png", "c.svg", "c.md", "c.csv") for word in ("--out", name)]
+    rows = json.loads(run("compare", "r.json", "--json", *outputs).stdout)
+    assert [(row["puzzle"], row["optimal_upper_bound"]) for row in rows] == [
+        ("fifteen", 256), ("loopy", 4617), ("netslide", 48), ("netslide", 90),
+    ]  # fmt: skip
+    assert rows[0]["Random (paper): steps"] == 54
+    assert rows[0]["steps difference %"] == pytest.approx(100 * (rows[0]["random: steps"] / 54 - 1), abs=0.06)
+    assert rows[1]["Random (paper): steps"] is rows[1]["steps difference %"] is None
+    page = (tmp_path / "c.html").read_text()
+    assert page.count('<img width="96"') == 4
+    assert "<svg" in page
+    for outside in ('src="http', 'href="http', "<link", "<script"):
+        assert outside not in page
+    assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
+    assert (tmp_path / "c.md").read_text().count("\n") == 6
+    assert len(list(csv.DictReader((tmp_path / "c.csv").open()))) == 4
+    first = (tmp_path / "c.svg").read_text()
+    run("compare", "r.json", "--out", "c.svg", "--paper", "all")
+    assert (tmp_path / "c.svg").read_text() != first
+    assert "Random (paper)" not in run("compare", "r.json", "--paper", "none", "--csv").stdout
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_banks_hold_distinct_instances_and_share_none(run, tmp_path, suffix):
+    from puzzleport.instances import hashes
+
+    train, test = tmp_path / f"train.{suffix}", tmp_path / f"test.{suffix}"
+    run("generate", "netslide", "--params", "2x3b1", "--count", 20, "--out", train)
+    about = json.loads(
+        run(
+            "generate", "netslide", "--params", "2x3b1", "--count", 20, "--out", test, "--apart-from", train, "--json"
+        ).stdout
+    )
+    assert len(set(hashes(train))) == len(set(hashes(test))) == 20
+    assert not set(hashes(train)) & set(hashes(test))
+    assert about[0]["in other banks"] >= 20  # the same stream: all of the training split came first
+    everything = json.loads(run("generate", "fifteen", "--params", "2x2", "--out", f"all.{suffix}", "--json").stdout)
+    assert (everything[0]["instances"], everything[0]["exhausted"]) == (11, True)
+
+
+def test_an_instance_of_a_bank_starts_again(run, tmp_path):
+    run("generate", "bridges", "--params", "7x7", "--count", 5, "--out", "bank.csv", "--threads", 1)
+    rows = list(csv.DictReader((tmp_path / "bank.csv").open()))
+    for row in rows:
+        for session in (
+            pp.Session("bridges", game_id=row["game_id"]),
+            pp.Session("bridges", row["params"], int(row["seed"])),
+        ):
+            assert f"{session.instance_hash:016x}" == row["instance_hash"]
+            assert json.loads(row["solution"])["islands"] == session.observe()["islands"].tolist()
+
+
+def test_hidden_answers_are_not_in_game_ids(run, tmp_path):
+    run("generate", "mines", "--params", "easiest", "--count", 3, "--out", "bank.csv")
+    assert all("#" in row["game_id"] for row in csv.DictReader((tmp_path / "bank.csv").open()))
+
+
+def test_play_in_the_terminal(run):
+    session = pp.Session("fifteen", "2x2", seed=1)
+    assert session.step("DOWN").changed
+    shown = run("play", "fifteen", "2x2", "--seed", 1, "--where", "terminal", given="sxuhvuq").stdout
+    assert "1 steps, 1 moves" in shown
+    assert "no such key" in shown
+    assert "hint: " in shown
+    assert "solved by the engine" in shown
+    assert session.text() in shown
+
+
+def test_play_in_a_window(monkeypatch):
+    pygame = pytest.importorskip("pygame", reason="a window needs the extra window")
+    from puzzleport.play import in_window
+
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame.display.init()
+    for key, text in ((pygame.K_DOWN, ""), (pygame.K_u, "u"), (pygame.K_DOWN, ""), (pygame.K_ESCAPE, "")):
+        pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=key, unicode=text))
+    session = pp.Session("fifteen", "2x2", seed=1)
+    in_window(session, 64)
+    assert (session.steps, session.moves) == (2, 3)
+
+
+def test_every_puzzle_can_be_played_by_the_keys(puzzle):
+    from puzzleport.play import ARROWS, KEYS, help_line, press
+
+    session = pp.Session(puzzle, seed=1)
+    keys = {*ARROWS, *KEYS, "u", *"123456789"}
+    reached = {ARROWS.get(key) or KEYS.get(key, key) for key in keys} | {"UNDO"}
+    assert set(session.actions) <= reached
+    assert "quit" in help_line(session)
+    for key in sorted(keys):
+        assert press(session, key) is not None
+
+
+def test_completion(run):
+    assert "_PUZZLEPORT_COMPLETE" in run("completion", "bash").stdout
+    words = "puzzleport evaluate --puzzles net,br"
+    runner = CliRunner(env={"_PUZZLEPORT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "3"})
+    assert "net,bridges" in runner.invoke(main, [], prog_name="puzzleport").stdout
+
+
+def test_the_frozen_set_can_be_checked(run):
+    assert "are the ones that were frozen" in run("evalset", "v1", "--puzzles", "fifteen,bridges", "--quick").stdout
