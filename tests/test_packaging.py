@@ -1,0 +1,101 @@
+"""A wheel alone is enough: no compiler, no engine, no editable install."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TESTS = ["test_spec.py", "test_params.py", "test_save.py", "test_hidden.py"]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("packaging"),  # one build folder, one build at a time
+    pytest.mark.skipif(not (ROOT / "build").is_dir(), reason="nothing was built here"),
+]
+
+
+def run(*command: str | Path, **options) -> None:
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """A wheel from the present sources; ninja finds its objects of the editable install."""
+    out = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", out, ROOT)
+    (made,) = out.glob("puzzleport-*.whl")
+    return made
+
+
+def test_what_a_wheel_holds(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    sources = [*(ROOT / "core").rglob("*"), *(ROOT / "core" / "paper").glob("*.csv")]
+    shipped = {path.relative_to(ROOT / "core") for path in sources if path.suffix in {".py", ".pyi", ".csv", ".typed"}}
+    adapters = {Path("adapters") / path.name for path in (ROOT / "adapters").glob("*.py")}
+    assert {f"puzzleport/{path.as_posix()}" for path in shipped | adapters} <= names
+    assert "puzzleport/ENGINE_LICENCE" in names
+    assert [name for name in names if re.match(r"puzzleport/_native\..*\.so$", name)]
+    assert not [name for name in names if name.endswith(".c") or not name.startswith("puzzleport")]
+
+
+def link_distributions(wanted: list[str], into: Path) -> None:
+    """Show another environment these distributions and what they need, and nothing else of ours."""
+    into.mkdir()
+    seen: set[str] = set()
+    while wanted:
+        name = re.match(r"[\w.-]+", wanted.pop())[0].lower()
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:
+            continue  # needed under another Python or system only
+        for top in {file.parts[0] for file in found.files or () if file.parts[0] not in {"..", "__pycache__"}}:
+            (into / top).symlink_to(found.locate_file(top))
+        wanted += [need for need in found.requires or () if "extra ==" not in need]
+
+
+def test_a_wheel_alone_runs_the_core_tests(wheel, tmp_path):
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
+    python = tmp_path / "venv" / "bin" / "python"
+    (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel)
+    link_distributions(["numpy", "cffi", "pytest", "hypothesis"], tmp_path / "others")
+    (site / "others.pth").write_text(f"{tmp_path / 'others'}\n")
+
+    for name in ("__init__.py", "conftest.py", "core/__init__.py", *(f"core/{name}" for name in TESTS)):
+        (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
+    environment = {"PATH": "", "HOME": str(tmp_path)}  # no compiler, no cache with the engine
+    where = "import puzzleport; print(puzzleport.__file__)"
+    shown = subprocess.run([python, "-c", where], env=environment, capture_output=True, text=True, check=True).stdout
+    assert Path(shown.strip()).is_relative_to(site)
+    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", cwd=tmp_path, env=environment)
+
+
+def test_an_sdist_carries_the_engine(tmp_path):
+    build = "import sys; sys.path.insert(0, 'native'); import backend; backend.build_sdist(sys.argv[1])"  # as pip would
+    run(sys.executable, "-c", build, tmp_path, cwd=ROOT)
+    (made,) = tmp_path.glob("puzzleport-*.tar.gz")
+    with tarfile.open(made) as archive:
+        archive.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    (tree,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    assert (tree / "src" / "puzzleport" / "session.py").is_file()
+    assert (tree / "native" / "engine" / "LICENCE").is_file()
+    # The tree finds the engine in itself, with nothing else to find it in.
+    environment = {"PATH": "", "PUZZLEPORT_CACHE": str(tmp_path / "none"), "HOME": str(tmp_path)}
+    asked = [sys.executable, tree / "native" / "engine.py"]
+    shown = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True).stdout
+    assert Path(shown.strip()) == (tree / "native" / "engine").resolve()
+    assert not (ROOT / "native" / "engine").exists()

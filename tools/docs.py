@@ -1,0 +1,374 @@
+"""The pages that come from the specs, and what MkDocs needs to know of the rest.
+
+``python tools/docs.py`` writes ``docs/index.md`` and ``docs/puzzles/``: a page per puzzle, its pictures and its animation.
+``--text`` leaves the pictures as they are, and ``--check`` only says which pages are stale.
+
+MkDocs loads this file as a hook: it puts into the navigation what exists, and adds the API reference, a page per module.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tree import ROOT, link_package
+
+if TYPE_CHECKING:
+    import puzzleport as pp
+
+DOCS = ROOT / "docs"
+PICTURES = DOCS / "puzzles" / "pictures"
+SIZE = 160
+COLOURS = 64
+MAX_FRAMES = 40
+MAX_BYTES = 60_000
+SEED = 1
+
+STAGES = {"initial": "at the start", "mid": "half way", "solved": "solved"}
+
+INDEX = """# puzzleport
+
+The 40 logic puzzles of [Simon Tatham's Portable Puzzle Collection](https://www.chiark.greenend.org.uk/~sgtatham/puzzles/)
+as reinforcement-learning tasks: seeded, scalable in size and difficulty, with exact action masks, and observations as
+fields, pixels and text. One native session serves every framework through thin adapters.
+
+Start with [Gymnasium](start/gymnasium.md), [Stable-Baselines3](start/sb3.md), [OpenSpiel](start/openspiel.md),
+[dm_env](start/dm_env.md), [PettingZoo](start/pettingzoo.md), [RLlib](start/rllib.md) or [no framework at all](start/core.md);
+the [concepts](concepts.md) are the same under all of them.
+
+<div class="gallery" markdown>
+{gallery}
+</div>
+"""
+
+PAGE = """# {title}
+
+{rules}
+
+<div class="gallery" markdown>
+{pictures}
+</div>
+
+{facts}
+
+## Actions
+
+{actions}
+
+## Observation
+
+At the easiest level, `{easiest}`. The fields below the line of the board say what the next key acts on.
+
+{fields}
+
+## Parameters
+
+{parameters}
+
+| level | parameters | in full | optimal steps, at most |
+|---|---|---|---|
+{levels}
+
+??? note "Presets"
+
+{presets}
+
+## Random play
+
+What the paper reports for uniformly random actions, over 1,000 episodes of at most 10,000 steps:
+
+| parameters | solved | mean steps of the solved |
+|---|---|---|
+{random}
+
+## As text
+
+`{name}`, `{easiest}`, seed {seed}:
+
+```text
+{text}
+```
+"""
+
+
+# ---- the text of the pages
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table; what would end a cell is escaped."""
+    lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def picture(about: pp.PuzzleSpec, path: str, caption: str) -> str:
+    """A picture over its caption."""
+    return f"<figure markdown>\n![{about.title}: {caption}]({path})\n<figcaption>{caption}</figcaption>\n</figure>"
+
+
+def facts(about: pp.PuzzleSpec, env_id: str) -> str:
+    """What a user asks before choosing a puzzle."""
+    yes_no = {True: "yes", False: "no"}
+    rows = [
+        ["name", f"`{about.name}`"],
+        ["Gymnasium", f"`{env_id}`"],
+        ["OpenSpiel", f"`puzzleport_{about.name}`"],
+        ["the engine can solve it", yes_no[about.can_solve]],
+        ["something is hidden from the player", yes_no[about.hidden]],
+        ["UNDO is an action", "yes, unless `undo=False`" if about.undo else "no"],
+    ]
+    return table(["", ""], rows)
+
+
+def bounds(field: pp.Field) -> str:
+    """A field's bounds as an interval."""
+    return f"{field.low} to {field.high}"
+
+
+def fields(about: pp.PuzzleSpec) -> str:
+    """The observation's fields, those of the ui last as in the record."""
+    rows = [
+        [
+            f"`{field.name}`",
+            str(field.dtype),
+            " x ".join(map(str, field.shape)) or "scalar",
+            bounds(field),
+            field.about,
+            "next key" if field.is_ui else "board",
+        ]
+        for field in about.fields(about.easiest_params)
+    ]
+    return table(["field", "type", "shape", "bounds", "meaning", "of"], rows)
+
+
+def levels(about: pp.PuzzleSpec) -> str:
+    """Both levels of the paper, and the engine's default."""
+    import puzzleport as pp
+
+    shown = {
+        "easiest of the paper": about.easiest_params,
+        "easy for people, of the paper": about.human_params,
+        "default": about.default_params,
+    }
+    return "\n".join(
+        f"| {name} | `{params}` | `{pp.canonical_params(about.name, params)}` | {pp.optimal_steps(about.name, params):,} |"
+        for name, params in shown.items()
+    )
+
+
+def random_play(puzzle: str) -> str:
+    """The paper's row, or rows."""
+    from puzzleport.paper import table as paper_table
+
+    rows = [row for row in paper_table("results") if row["puzzle"] == puzzle and row["algorithm"] == "Random"]
+    return "\n".join(
+        f"| `{row['params']}` | {row['success_percent'] or '0'}% | {row['mean_successful_steps'] or '-'} |"
+        for row in rows
+    )
+
+
+def page(puzzle: str) -> str:
+    """The page of one puzzle, with the pictures that there are."""
+    import puzzleport as pp
+
+    about = pp.spec(puzzle)
+    shown = {f"{puzzle}-{stage}.png": caption for stage, caption in STAGES.items()}
+    shown[f"{puzzle}.gif"] = "key by key"
+    help_rows = [line.split(": ", 1) if ": " in line else ["", line] for line in about.params_help]
+    presets = table(["title", "parameters"], [[one.title, f"`{one.params}`"] for one in about.presets])
+    return PAGE.format(
+        title=about.title,
+        name=puzzle,
+        rules=about.rules,
+        pictures="\n".join(
+            picture(about, f"pictures/{name}", caption) for name, caption in shown.items() if (PICTURES / name).exists()
+        ),
+        facts=facts(about, f"puzzleport/{about.title.replace(' ', '')}-v0"),
+        actions=table(["number", "name"], [[str(number), f"`{name}`"] for number, name in enumerate(about.actions)]),
+        easiest=about.easiest_params,
+        fields=fields(about),
+        parameters=table(["part", "meaning"], [[f"`{part}`" if part else "", text] for part, text in help_rows]),
+        levels=levels(about),
+        presets="\n".join(f"    {line}" for line in presets.splitlines()),
+        random=random_play(puzzle),
+        seed=SEED,
+        text=pp.Session(puzzle, about.easiest_params, seed=SEED).text().rstrip("\n"),
+    )
+
+
+def index() -> str:
+    """The gallery."""
+    import puzzleport as pp
+
+    cards = [
+        f"[![{pp.spec(name).title}](puzzles/pictures/{name}-mid.png)<br>{pp.spec(name).title}](puzzles/{name}.md)"
+        for name in pp.puzzles()
+    ]
+    return INDEX.format(gallery="\n".join(cards))
+
+
+def pages() -> dict[Path, str]:
+    """All generated pages."""
+    import puzzleport as pp
+
+    return {DOCS / "index.md": index(), **{DOCS / "puzzles" / f"{name}.md": page(name) for name in pp.puzzles()}}
+
+
+# ---- the pictures
+
+
+def keys(session: pp.Session) -> list[int]:
+    """Actions that solve the game: the expert's, or 30 random legal ones where there is none."""
+    import numpy as np
+
+    player, taken = session.clone(), []
+    if not hasattr(session, "plan"):
+        random = np.random.default_rng(SEED)
+        while len(taken) < 30 and not player.ended:
+            taken.append(int(random.choice(np.flatnonzero(player.mask()))))
+            player.step(taken[-1])
+        return taken
+    if not session.spec.hidden:
+        return list(session.plan())
+    while not player.ended and len(taken) < 1000:  # where the plan would know what the player cannot
+        taken.append(player.hint().action)
+        player.step(taken[-1])
+    return taken
+
+
+def game(puzzle: str, params: str, most: int) -> tuple[pp.Session, list[int]]:
+    """A game that needs at most so many keys if there is one among the first seeds, else the shortest; never a trivial one."""
+    import puzzleport as pp
+
+    best: tuple[pp.Session, list[int]] | None = None
+    for seed in range(SEED, SEED + 10):
+        session = pp.Session(puzzle, params, seed=seed)
+        taken = keys(session)
+        if len(taken) < 4 and best:
+            continue
+        if best is None or len(best[1]) < 4 or len(taken) < len(best[1]):
+            best = session, taken
+        if 4 <= len(taken) <= most:
+            break
+    assert best
+    return best
+
+
+def draw_stages(puzzle: str) -> None:
+    """A game at human level: its start, its middle and its end."""
+    import puzzleport as pp
+
+    session, taken = game(puzzle, pp.spec(puzzle).human_params, 10_000)
+    save_picture(session, f"{puzzle}-initial")
+    for action in taken[: -(-len(taken) // 2)]:
+        session.step(action)
+    save_picture(session, f"{puzzle}-mid")
+    for action in taken[-(-len(taken) // 2) :]:
+        session.step(action)
+    if session.status != pp.Status.SOLVED:
+        session.solve()
+    save_picture(session, f"{puzzle}-solved")
+
+
+def save_picture(session: pp.Session, name: str) -> None:
+    """A small PNG with a palette."""
+    from PIL import Image
+
+    shown = Image.fromarray(session.pixels(SIZE, SIZE)).quantize(COLOURS, dither=Image.Dither.NONE)
+    shown.save(PICTURES / f"{name}.png", optimize=True)
+
+
+def draw_animation(puzzle: str) -> None:
+    """A game at the easiest level, a frame per key; long ones lose frames, and what is still too large is left out."""
+    from PIL import Image, ImageSequence
+
+    import puzzleport as pp
+
+    session, taken = game(puzzle, pp.spec(puzzle).easiest_params, MAX_FRAMES - 1)
+    path = PICTURES / f"{puzzle}.gif"
+    if pp.record(session, taken, path, width=SIZE, height=SIZE, fps=3) > MAX_FRAMES:
+        with Image.open(path) as film:
+            frames = [frame.copy() for frame in ImageSequence.Iterator(film)]
+        every = -(-len(frames) // (MAX_FRAMES - 1))
+        kept = [*frames[:-1:every], frames[-1]]
+        kept[0].save(path, save_all=True, append_images=kept[1:], duration=333, loop=0)
+    if path.stat().st_size > MAX_BYTES:
+        path.unlink()
+
+
+# ---- MkDocs
+
+
+def modules() -> dict[str, list[str]]:
+    """The modules of the API reference, by part."""
+    private = {"__init__", "__main__", "cli"}
+    core = ["session", "batch", "spec", "rewards", "errors"]
+    others = sorted(path.stem for path in (ROOT / "core").glob("*.py") if path.stem not in {*core, *private, "bench"})
+    adapters = sorted(path.stem for path in (ROOT / "adapters").glob("*.py"))
+    return {
+        "core": [f"puzzleport.{name}" for name in [*core, *others]],
+        "adapters": [
+            f"puzzleport.adapters.{name}" for name in adapters if name not in private and not name.endswith("_bench")
+        ],
+    }
+
+
+def present(nav: list[Any]) -> list[Any]:
+    """The navigation without pages that do not exist; a folder stands for all its pages."""
+    kept: list[Any] = []
+    for item in nav:
+        ((title, target),) = item.items()
+        if isinstance(target, list):
+            inside = present(target)
+            if inside:
+                kept.append({title: inside})
+        elif target == "api/":
+            kept.append({title: [{part: [f"api/{name}.md" for name in names]} for part, names in modules().items()]})
+        elif target.endswith("/"):
+            found = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / target).glob("*.md"))
+            if found:
+                kept.append({title: found})
+        elif (DOCS / target).exists():
+            kept.append(item)
+    return kept
+
+
+def on_config(config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
+    """Fill in the navigation, and lay out the package for the API reference."""
+    config.nav = present(config.nav)
+    link_package(ROOT / "build" / "api")
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
+    """Add the API reference, a page per module."""
+    from mkdocs.structure.files import File
+
+    for names in modules().values():
+        for name in names:
+            content = f"# {name.removeprefix('puzzleport.')}\n\n::: {name}\n"
+            files.append(File.generated(config, f"api/{name}.md", content=content))
+    return files
+
+
+def main(arguments: list[str]) -> int:
+    """Write, or check."""
+    import puzzleport as pp
+
+    if "--check" in arguments:
+        stale = [path for path, text in pages().items() if not path.exists() or path.read_text() != text]
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is stale: run python tools/docs.py --text", file=sys.stderr)
+        return int(bool(stale))
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    if "--text" not in arguments:
+        for name in pp.puzzles():
+            draw_stages(name)
+            draw_animation(name)
+    for path, text in pages().items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
