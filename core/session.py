@@ -68,6 +68,7 @@ def episode_seed(seed: int, episode: int) -> int:
 
 
 MAX_SIDE = 4096
+MAX_PLAYERS = 64
 
 
 def check_size(width: int, height: int) -> tuple[int, int]:
@@ -122,6 +123,7 @@ class Session:
         timeout: seconds that generating a puzzle may take; 0 for no limit.
         max_steps: after how many steps ``ended`` says truncated; 0 for never.
         max_repeats: at how many repeats of a state ``ended`` says truncated; 0 for never.
+        players: how many share the board, 1 to 64, each with a cursor of its own; see ``turn``.
     """
 
     def __init__(
@@ -135,11 +137,14 @@ class Session:
         timeout: float = DEFAULT_TIMEOUT,
         max_steps: int = 0,
         max_repeats: int = 0,
+        players: int = 1,
     ) -> None:
         self._handle: Any = None
         pointer = handle(puzzle)
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{puzzle}: give either a game_id or params and seed, not both")
+        if not 1 <= operator.index(players) <= MAX_PLAYERS:
+            raise ValueError(f"1 to {MAX_PLAYERS} players may share a board, not {players}")
         which = self._which(puzzle, params, seed, game_id)
         self.timeout = float(timeout)
         flags = lib.PZ_FLAG_HISTORY | (lib.PZ_FLAG_UNDO if undo else 0)
@@ -149,6 +154,7 @@ class Session:
             raise_for(code, f"{puzzle} {which.params}")
         lib.pz_session_limit(result[0], max_steps, max_repeats)
         self._adopt(result[0])
+        self._check(lib.pz_session_players(self._pointer, players), "players")
 
     @staticmethod
     def _which(puzzle: str, params: str | None, seed: int | None, game_id: str | None) -> GameID:
@@ -336,6 +342,26 @@ class Session:
         if not 0 <= number < self._n_actions:
             raise InvalidAction(f"{self.puzzle} has the actions 0 to {self._n_actions - 1}, not {number}")
         return number
+
+    @property
+    def players(self) -> int:
+        """How many share the board."""
+        return int(lib.pz_session_n_players(self._open()))
+
+    @property
+    def player(self) -> int:
+        """Whose turn it is: who acts, and whose cursor is observed and drawn."""
+        return int(lib.pz_session_player(self._open()))
+
+    def turn(self, player: int) -> None:
+        """Give the turn to a player, 0 to ``players - 1``: observation and mask become those of that player.
+
+        The board, the moves and what UNDO takes back are everybody's; the cursor, and what is held or selected with it,
+        is the player's own. No turn passes by itself.
+        """
+        if not 0 <= operator.index(player) < self.players:
+            raise ValueError(f"the players are 0 to {self.players - 1}, not {player}")
+        self._check(lib.pz_session_turn(self._pointer, player), "turn")
 
     def undo(self) -> bool:
         """Take back the last move, whether or not UNDO is an action; False when there is none to take back."""

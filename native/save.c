@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-static const char magic[8] = "pzport1\n";
+static const char magic[8] = "pzport2\n";
 enum { DIGEST = 20, SAVE_HEAD = 8 };
 
 typedef struct writer {
@@ -96,6 +96,16 @@ static void visit_ui(pz_session *s, pz_visitor *visitor)
     visitor->visit(visitor, s->own, sizeof s->own);
 }
 
+/* Every player's ui, the present one's last; whose turn it is stays as it was. */
+static void visit_players(pz_session *s, pz_visitor *visitor)
+{
+    const int present = s->player;
+    for (int k = 1; k <= s->n_players; k++) {
+        pz_change_places(s, (present + k) % s->n_players);
+        visit_ui(s, visitor);
+    }
+}
+
 static void pack(pz_session *s, writer *w)
 {
     w->visitor.visit = put_block;
@@ -116,7 +126,9 @@ static void pack(pz_session *s, writer *w)
     for (int i = 0; i < s->history_length; i++)
         s->puzzle->visit(s->history[(s->history_start + i) % PZ_HISTORY], &w->visitor);
     s->puzzle->visit(s->state, &w->visitor);
-    visit_ui(s, &w->visitor);
+    put_int(w, s->n_players);
+    put_int(w, s->player);
+    visit_players(s, &w->visitor);
     put_int(w, s->repeats_room);
     put_int(w, s->repeats_used);
     for (int32_t i = 0; i < s->repeats_room; i++)
@@ -148,7 +160,10 @@ static void unpack(pz_session *s, reader *r)
         s->history[s->history_length++] = state;
     }
     s->puzzle->visit(s->state, &r->visitor);
-    visit_ui(s, &r->visitor);
+    const int players = (int)get_int(r, 1, PZ_MAX_PLAYERS);
+    if (players > 1) pz_seat(s, players);
+    pz_change_places(s, (int)get_int(r, 0, players - 1));
+    visit_players(s, &r->visitor);
     s->repeats_room = (int32_t)get_int(r, 0, PZ_REPEATS_LAST);
     if (s->repeats_room & (s->repeats_room - 1)) pz_fail(PZ_CORRUPT, "the saved session holds a broken table");
     s->repeats_used = (int32_t)get_int(r, 0, s->repeats_room / 4 * 3 + 1);
@@ -164,8 +179,11 @@ static void unpack(pz_session *s, reader *r)
     }
     if (r->at != r->end) pz_fail(PZ_CORRUPT, "the saved session has something behind its end");
     pz_observe_board(s, s->state, s->record);
-    pz_observe_ui(s, s->state, s->ui, s->own, s->record);
-    pz_check_bounds(s, PZ_CORRUPT); /* what was saved must be a state that play could have reached */
+    for (int k = 1, present = s->player; k <= players; k++) {
+        pz_change_places(s, (present + k) % players);
+        pz_observe_ui(s, s->state, s->ui, s->own, s->record);
+        pz_check_bounds(s, PZ_CORRUPT); /* what was saved must be a state that play could have reached */
+    }
     s->outcome->changed = changed;
     s->outcome->moves = moves;
     s->outcome->repeats = repeats;

@@ -280,6 +280,14 @@ void pz_judge(pz_session *s)
     s->outcome->status = status;
 }
 
+/* Tell the uis of the players who wait that the state under them is about to change. */
+static void tell_waiting(pz_session *s, const game_state *next)
+{
+    if (!s->puzzle->engine->changed_state) return;
+    for (int p = 0; p < s->n_players; p++)
+        if (p != s->player) s->puzzle->engine->changed_state(s->players[p].ui, s->state, next);
+}
+
 /* Make the attempt real. The trial ui and the ui change places. */
 static void commit(pz_session *s, const pz_action *action, game_state *next)
 {
@@ -290,6 +298,7 @@ static void commit(pz_session *s, const pz_action *action, game_state *next)
     memcpy(s->record, s->trial_record, (size_t)s->layout.record_size);
     if (next) {
         game_state *old = s->state;
+        tell_waiting(s, next);
         s->state = next;
         s->outcome->moves++;
         if (action->key == PZ_UNDO) {
@@ -428,6 +437,7 @@ pz_session *pz_blank(const pz_puzzle *puzzle, int flags)
     if (!s) return NULL;
     s->puzzle = puzzle;
     s->flags = flags;
+    s->n_players = 1;
     s->pool = pz_pool_new();
     for (const pz_action *action = puzzle->actions; action->name; action++)
         if (action->key != PZ_UNDO || (flags & PZ_FLAG_UNDO)) s->n_actions++;
@@ -496,6 +506,10 @@ int pz_session_reset(pz_session *s, const char *params, const char *seed, const 
 {
     pz_session *fresh;
     int error = pz_session_new(s->puzzle, params ? params : s->params_text, seed, desc, s->flags, timeout, &fresh);
+    if (!error && s->n_players > 1) {
+        error = pz_session_players(fresh, s->n_players);
+        if (error) pz_session_free(fresh);
+    }
     if (!error) pz_session_take_over(s, fresh);
     return error;
 }
@@ -559,6 +573,59 @@ int pz_session_step(pz_session *s, int a)
     return pz_leave_alive(s, &guard);
 }
 
+/* ---- Players ---- */
+
+void pz_seat(pz_session *s, int n)
+{
+    s->players = s->players ? sresize(s->players, (size_t)n, pz_player) : snewn((size_t)n, pz_player);
+    for (int p = s->n_players; p < n; p++) {
+        pz_player *player = &s->players[p];
+        memset(player->own, 0, sizeof player->own);
+        player->ui = s->puzzle->engine->new_ui(s->state);
+        if (s->puzzle->start_ui) s->puzzle->start_ui(s->state, player->ui, player->own);
+    }
+    s->n_players = n;
+}
+
+void pz_change_places(pz_session *s, int player)
+{
+    if (player == s->player) return;
+    pz_player *from = &s->players[s->player], *to = &s->players[player];
+    from->ui = s->ui;
+    memcpy(from->own, s->own, sizeof s->own);
+    s->ui = to->ui;
+    memcpy(s->own, to->own, sizeof s->own);
+    s->player = player;
+}
+
+int pz_session_players(pz_session *s, int n)
+{
+    if (pz_is_dead(s)) return PZ_ENGINE;
+    if (n < s->n_players || n > PZ_MAX_PLAYERS) return pz_refuse(PZ_BAD_PARAMS, "players may join up to 64, not leave");
+    if (n == s->n_players) return PZ_OK;
+    pz_guard guard;
+    pz_enter(&guard, s->pool, pz_step_timeout);
+    guard.session = s;
+    if (!setjmp(guard.home)) pz_seat(s, n);
+    return pz_leave_alive(s, &guard);
+}
+
+int pz_session_turn(pz_session *s, int player)
+{
+    if (pz_is_dead(s)) return PZ_ENGINE;
+    if (player < 0 || player >= s->n_players) return pz_refuse(PZ_BAD_PARAMS, "there is no such player");
+    if (player == s->player) return PZ_OK;
+    pz_guard guard;
+    pz_enter(&guard, s->pool, pz_step_timeout);
+    guard.session = s;
+    if (!setjmp(guard.home)) {
+        pz_change_places(s, player);
+        pz_observe_ui(s, s->state, s->ui, s->own, s->record);
+        pz_write_mask(s);
+    }
+    return pz_leave_alive(s, &guard);
+}
+
 int pz_session_undo(pz_session *s)
 {
     static const pz_action undo = PZ_UNDO_ACTION;
@@ -616,6 +683,7 @@ int pz_session_solve(pz_session *s)
         s->outcome->changed = memcmp(s->trial_record, s->record, (size_t)s->layout.ui_offset) != 0;
         if (s->outcome->changed) {
             if (s->puzzle->engine->changed_state) s->puzzle->engine->changed_state(s->ui, old, solved);
+            tell_waiting(s, solved);
             push_history(s, old);
             s->state = solved;
             s->outcome->moves++;
@@ -673,6 +741,16 @@ const pz_puzzle *pz_session_puzzle(const pz_session *s)
 int pz_session_flags(const pz_session *s)
 {
     return s->flags;
+}
+
+int pz_session_n_players(const pz_session *s)
+{
+    return s->n_players;
+}
+
+int pz_session_player(const pz_session *s)
+{
+    return s->player;
 }
 
 const char *pz_session_params(const pz_session *s)

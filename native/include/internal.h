@@ -6,11 +6,17 @@
 
 enum {
     PZ_HISTORY = 256,   /* how many moves can be undone: a bound on memory, beyond any need of the 40 puzzles */
-    PZ_MAX_ACTIONS = 16
+    PZ_MAX_ACTIONS = 16,
+    PZ_MAX_PLAYERS = 64
 };
 
 typedef uint64_t pz_repeat;
 typedef struct pz_picture pz_picture;
+
+typedef struct pz_player {
+    game_ui *ui;
+    int own[PZ_OWN];
+} pz_player;
 
 /* What every step touches stands first, and the long layout last. */
 struct pz_session {
@@ -25,6 +31,8 @@ struct pz_session {
     int32_t repeats_room, repeats_used;
     int own[PZ_OWN], trial_own[PZ_OWN];
     int flags, n_actions, fault;
+    pz_player *players;   /* who waits; the entry of the present player is stale. NULL while there is only one */
+    int n_players, player;
     bool stuck;
     int max_steps, max_repeats;
 
@@ -68,6 +76,8 @@ extern const double pz_step_timeout;
 pz_session *pz_blank(const pz_puzzle *puzzle, int flags);
 void pz_build(pz_session *session);
 void pz_name_instance(pz_session *session);
+void pz_seat(pz_session *session, int n);                /* more players, under a guard */
+void pz_change_places(pz_session *session, int player); /* the ui alone: nothing is written anew */
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
 void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layout *layout);
 

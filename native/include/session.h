@@ -69,6 +69,16 @@ void pz_session_bind(pz_session *session, void *record, uint8_t *mask, pz_outcom
 /* When an episode is cut off: after so many steps, or when a state is seen again so often; 0 means never. */
 void pz_session_limit(pz_session *session, int max_steps, int max_repeats);
 
+/*
+ * Players share one board, and each has a ui (cursor, held modifiers, selection) of its own; a session starts with one. Every
+ * call acts and observes as the player whose turn it is. New players start as the first one did; taking the turn writes that
+ * player's view and mask. An undo takes back the last move, whoever made it.
+ */
+int pz_session_players(pz_session *session, int n);
+int pz_session_turn(pz_session *session, int player);
+int pz_session_n_players(const pz_session *session);
+int pz_session_player(const pz_session *session);
+
 int pz_session_step(pz_session *session, int action);
 int pz_session_undo(pz_session *session);
 int pz_session_solve(pz_session *session);
