@@ -27,8 +27,8 @@ from .spec import layout
 Array = np.ndarray[Any, Any]
 
 Judge = Callable[[Observation, Array], tuple[Array, Array]]
-"""Judges K states at once: their fields, each with K in front, and their masks (K, actions). Returns priors (K, actions),
-which need not be masked or sum to one, and values (K,) from -1, lost, to 1, solved."""
+"""Judges K states at once: their fields, each with K in front, and their masks (K, actions), UNDO left out. Returns priors
+(K, actions), which need not be masked or sum to one, and values (K,) from -1, lost, to 1, solved."""
 
 
 class HasSession(Protocol):
@@ -92,8 +92,6 @@ class Tree:
         self._layout = layout(session.puzzle, session.params)
         self._actions = len(session.actions)
         self._n = self._actions - session.undo_allowed  # UNDO, the last, is never planned with
-        self._undo = session.undo_allowed
-        self._fallback = int(session.mask(copy=False).argmax())
         result = ffi.new("pz_search **")
         self._check(lib.pz_search_new(session._open(), max_nodes, seed, result))
         self._handle = ffi.gc(result[0], lib.pz_search_free)
@@ -102,7 +100,6 @@ class Tree:
         """Go on from where the session stands now, keeping what is known; False when that state was never met."""
         known = ffi.new("int *")
         self._check(lib.pz_search_reroot(self._handle, session._open(), known))
-        self._fallback = int(session.mask(copy=False).argmax())
         return bool(known[0])
 
     def simulate(
@@ -148,7 +145,7 @@ class Tree:
             n = count[0]
             if n:
                 priors, values = judge({name: view[:n] for name, view in views.items()}, masks[:n])
-                priors = np.ascontiguousarray(priors, np.float32)[:, : self._n]
+                priors = np.ascontiguousarray(priors, np.float32)
                 values = np.ascontiguousarray(values, np.float32)
                 if priors.shape != (n, self._n) or values.shape != (n,):
                     raise ValueError(
@@ -157,7 +154,7 @@ class Tree:
                     )
                 code = lib.pz_search_expand(
                     self._handle,
-                    ffi.from_buffer("float[]", np.ascontiguousarray(priors)),
+                    ffi.from_buffer("float[]", priors),
                     ffi.from_buffer("float[]", values),
                     discount,
                 )
@@ -169,30 +166,15 @@ class Tree:
     @property
     def result(self) -> Result:
         """What is known so far."""
-        visits, values, legal, lost = self._root()
-        plan = self._plan()
-        if plan:
-            action = plan[0]
-        elif not legal.any():
-            action = self._fallback
-        else:
-            hopeful = legal & ~lost if (legal & ~lost).any() else legal
-            action = int(max(np.flatnonzero(hopeful), key=lambda a: (visits[a], values[a])))
-        if self._undo:
-            visits, values = np.append(visits, np.int32(0)), np.append(values, 0.0)
-        return Result(action, visits, values, plan, int(lib.pz_search_nodes(self._handle)))
+        visits, values = np.zeros(self._actions, np.int32), np.zeros(self._actions, np.float64)
+        lib.pz_search_root(self._handle, ffi.from_buffer("int32_t[]", visits), ffi.from_buffer("double[]", values))
+        return Result(self.best, visits, values, self._plan(), int(lib.pz_search_nodes(self._handle)))
 
-    def _root(self) -> tuple[Array, Array, Array, Array]:
-        visits, values = np.zeros(self._n, np.int32), np.zeros(self._n, np.float64)
-        legal, lost = np.zeros(self._n, np.bool_), np.zeros(self._n, np.bool_)
-        lib.pz_search_root(
-            self._handle,
-            ffi.from_buffer("int32_t[]", visits),
-            ffi.from_buffer("double[]", values),
-            ffi.from_buffer("uint8_t[]", legal),
-            ffi.from_buffer("uint8_t[]", lost),
-        )
-        return visits, values, legal, lost
+    @property
+    def best(self) -> int:
+        """The action to take; where nothing but UNDO is left, that."""
+        action = lib.pz_search_best(self._handle)
+        return action if action >= 0 else self._actions - 1
 
     def _plan(self) -> tuple[int, ...] | None:
         length = lib.pz_search_plan_length(self._handle)
@@ -288,8 +270,8 @@ class MCTS:
         self.discount, self.stop, self.max_nodes, self.judge, self.batch = discount, stop, max_nodes, judge, batch
         self.restart()
 
-    def search(self, state: Session | HasSession) -> Result:
-        """Search from a state and tell all that is known."""
+    def search(self, state: Session | HasSession) -> Tree:
+        """Search from a state; the tree's ``result`` tells all that is known."""
         session = _session(state)
         if self._tree is None or not self._tree.follow(session):
             self._tree = Tree(session, max_nodes=self.max_nodes, seed=self.seed + self._trees)
@@ -298,11 +280,11 @@ class MCTS:
             self._tree.simulate(self.simulations, self.rollout_depth, self.c, self.discount, self.stop)
         else:
             self._tree.judge(self.judge, self.simulations, self.batch, self.c, self.discount, stop=self.stop)
-        return self._tree.result
+        return self._tree
 
     def step(self, state: Session | HasSession) -> int:
         """The action to take."""
-        return self.search(state).action
+        return self.search(state).best
 
     def step_with_policy(self, state: Session | HasSession) -> tuple[list[tuple[int, float]], int]:
         """The chance of each legal action, all of it on the one to take; and that action."""

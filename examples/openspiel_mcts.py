@@ -21,14 +21,16 @@ PUZZLES = {"fifteen": "2x2", "flood": "3x3c6m5", "samegame": "2x3c3s2", "singles
 
 def solve(puzzle: str, params: str, seeds: int, max_steps: int, make_bot: Callable[[Any], Any]) -> tuple[int, float]:
     """How many of the first instances a bot solves, and in how many seconds of processor time."""
-    solved, start = 0, time.process_time()
+    solved, seconds = 0, 0.0
     for seed in range(seeds):
         game = pyspiel.load_game(openspiel.game_name(puzzle), {"params": params, "seed": seed, "max_steps": max_steps})
+        start = time.process_time()
         state, bot = game.new_initial_state(), make_bot(game)
         while not state.is_terminal():
             state.apply_action(bot.step(state))
+        seconds += time.process_time() - start
         solved += state.returns()[0] > 0
-    return solved, time.process_time() - start
+    return solved, seconds
 
 
 def main() -> None:

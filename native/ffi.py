@@ -97,7 +97,8 @@ int pz_search_select(pz_search *search, int k, double c, double discount, uint8_
                      int *done);
 int pz_search_expand(pz_search *search, const float *priors, const float *values, double discount);
 int pz_search_mix(pz_search *search, const float *noise, double share);
-void pz_search_root(const pz_search *search, int32_t *visits, double *values, uint8_t *legal, uint8_t *lost);
+void pz_search_root(const pz_search *search, int32_t *visits, double *values);
+int pz_search_best(const pz_search *search);
 int pz_search_plan_length(const pz_search *search);
 void pz_search_plan(const pz_search *search, int32_t *actions);
 int64_t pz_search_nodes(const pz_search *search);

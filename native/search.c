@@ -66,6 +66,7 @@ struct pz_search {
     int n_pending, pending_room;
     int32_t *plan, *trail; /* trail: the rollout's actions */
     int plan_length, plan_room, trail_room;
+    uint64_t *on_the_way; /* hashes of the states along a plan */
     double asked;
     int64_t visited;
 };
@@ -286,6 +287,32 @@ static void keep_plan(pz_search *t, const int32_t *actions, int length, const in
     t->plan_length = whole;
 }
 
+/* Cut out of the plan what only leads back to a state on the way, as random steps often do. */
+static void shorten_plan(pz_search *t)
+{
+    int kept = 0;
+    t->on_the_way = grown(t->on_the_way, t->plan_length + 1, sizeof *t->on_the_way);
+    t->on_the_way[0] = t->root->hash;
+    pz_session *world = t->root->world;
+    enter(t->root);
+    for (int i = 0; i < t->plan_length; i++) {
+        const int a = t->plan[i];
+        if (parts(world, a)) {
+            /* From here on nothing can be tried without another world: leave the rest as it is. */
+            memmove(t->plan + kept, t->plan + i, (size_t)(t->plan_length - i) * sizeof *t->plan);
+            kept += t->plan_length - i;
+            break;
+        }
+        pz_step_guarded(world, a, true);
+        const uint64_t hash = pz_session_hash(world);
+        t->plan[kept++] = a;
+        t->on_the_way[kept] = hash;
+        for (int before = 0; before < kept; before++)
+            if (t->on_the_way[before] == hash) kept = before;
+    }
+    t->plan_length = kept;
+}
+
 /* ---- Monte Carlo ---- */
 
 static void lengthen(way *w, node *n, int a)
@@ -437,8 +464,12 @@ static double rollout(pz_search *t, pz_session *world, int depth, double discoun
         t->trail[step] = a;
         value *= discount;
     }
-    if (world->outcome->status > 0) keep_plan(t, path->actions, path->length - 1, t->trail, step);
-    return value * world->outcome->status;
+    const int status = world->outcome->status;
+    if (status > 0 && (t->plan_length < 0 || path->length - 1 + step < t->plan_length)) {
+        keep_plan(t, path->actions, path->length - 1, t->trail, step);
+        shorten_plan(t);
+    }
+    return value * status;
 }
 
 static bool begin(pz_search *t, pz_guard *guard)
@@ -494,6 +525,16 @@ static void set_aside(pz_search *t)
     t->path = kept;
 }
 
+/* What was selected and never expanded, because its judge failed, is as if it had not been. */
+static void forget_pending(pz_search *t)
+{
+    for (; t->n_pending; t->n_pending--) {
+        way *path = &t->pending[t->n_pending - 1];
+        path->nodes[path->length - 1]->pending = false;
+        take_back(path);
+    }
+}
+
 int pz_search_select(pz_search *t, int k, double c, double discount, uint8_t *records, uint8_t *masks, int *count,
                      int *done)
 {
@@ -501,7 +542,7 @@ int pz_search_select(pz_search *t, int k, double c, double discount, uint8_t *re
     *count = *done = 0;
     if (!begin(t, &guard)) return PZ_ENGINE;
     if (!setjmp(guard.home)) {
-        t->n_pending = 0;
+        forget_pending(t);
         for (int tries = 0; tries < k && !t->root->status && !t->root->lost; tries++) {
             double value;
             fate what = descend(t, &t->path, c, true, &value);
@@ -564,15 +605,28 @@ int pz_search_mix(pz_search *t, const float *noise, double share)
 
 /* ---- The root ---- */
 
-void pz_search_root(const pz_search *t, int32_t *visits, double *values, uint8_t *legal, uint8_t *lost)
+void pz_search_root(const pz_search *t, int32_t *visits, double *values)
 {
     for (int a = 0; a < t->n_actions; a++) {
         const edge *e = &t->root->edges[a];
         visits[a] = e->visits;
         values[a] = e->visits ? e->total / e->visits : 0;
-        legal[a] = (uint8_t)(t->root->legal >> a & 1);
-        lost[a] = e->to && e->to->lost;
     }
+}
+
+int pz_search_best(const pz_search *t)
+{
+    if (t->plan_length > 0) return t->plan[0];
+    int best = -1;
+    for (int a = 0; a < t->n_actions; a++) {
+        if (!(t->root->legal >> a & 1)) continue;
+        const edge *e = &t->root->edges[a], *b = best < 0 ? NULL : &t->root->edges[best];
+        const bool lost = e->to && e->to->lost, b_lost = b && b->to && b->to->lost;
+        if (!b || lost < b_lost ||
+            (lost == b_lost && (e->visits > b->visits || (e->visits == b->visits && e->total > b->total))))
+            best = a;
+    }
+    return best;
 }
 
 int pz_search_plan_length(const pz_search *t)
@@ -613,6 +667,7 @@ void pz_search_free(pz_search *t)
     free(t->all);
     free(t->plan);
     free(t->trail);
+    free(t->on_the_way);
     free(t);
 }
 

@@ -36,7 +36,8 @@ int pz_search_expand(pz_search *search, const float *priors, const float *values
 int pz_search_mix(pz_search *search, const float *noise, double share);
 
 /* What is known of the root: per action, and -1 or the length of the shortest way to a solution seen so far. */
-void pz_search_root(const pz_search *search, int32_t *visits, double *values, uint8_t *legal, uint8_t *lost);
+void pz_search_root(const pz_search *search, int32_t *visits, double *values);
+int pz_search_best(const pz_search *search); /* the plan's first action, else the most visited; -1: none is legal */
 int pz_search_plan_length(const pz_search *search);
 void pz_search_plan(const pz_search *search, int32_t *actions);
 int64_t pz_search_nodes(const pz_search *search); /* kept now, or by the plain searches: looked at */
