@@ -92,10 +92,28 @@ int pz_rollout(const pz_puzzle *puzzle, const char *params, int flags, double ti
 int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
             int64_t *changed);
 
+typedef struct pz_search pz_search;
+int pz_search_new(const pz_session *session, int max_nodes, uint64_t seed, pz_search **result);
+void pz_search_free(pz_search *search);
+int pz_search_reroot(pz_search *search, const pz_session *session, int *known);
+int pz_search_simulate(pz_search *search, int simulations, int rollout_depth, double c, double discount, int stop);
+int pz_search_select(pz_search *search, int k, double c, double discount, uint8_t *records, uint8_t *masks, int *count,
+                     int *done);
+int pz_search_expand(pz_search *search, const float *priors, const float *values, double discount);
+int pz_search_mix(pz_search *search, const float *noise, double share);
+void pz_search_root(const pz_search *search, int32_t *visits, double *values);
+int pz_search_best(const pz_search *search);
+int pz_search_plan_length(const pz_search *search);
+void pz_search_plan(const pz_search *search, int32_t *actions);
+int64_t pz_search_nodes(const pz_search *search);
+int pz_search_bfs(pz_search *search, int max_depth, int *complete);
+int pz_search_ida(pz_search *search, int max_depth, int64_t max_visits, const void *target, int per_step, int *complete);
+
 void pz_watch_signals(void);
 """
 
 SOURCE = """
+#include "search.h"
 #include "session.h"
 
 /* Asked now and then during long calls: lets Ctrl-C through, as a KeyboardInterrupt that Python raises for us. */

@@ -1,0 +1,347 @@
+"""Search in C: Monte Carlo trees, breadth first, iterative deepening.
+
+    >>> import puzzleport as pp
+    >>> from puzzleport import search
+    >>> session = pp.Session("fifteen", "2x2", seed=1)
+    >>> found = search.bfs(session)
+    >>> for action in found.actions:
+    ...     session.step(action)
+
+All of them plan without UNDO, merge equal states, and know what the session knows, in Mines the mines too. ``MCTS`` keeps
+its tree from move to move and has the methods of an OpenSpiel bot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ._native import ffi, lib
+from .errors import raise_for
+from .session import Observation, Session
+from .spec import layout
+
+Array = np.ndarray[Any, Any]
+
+Judge = Callable[[Observation, Array], tuple[Array, Array]]
+"""Judges K states at once: their fields, each with K in front, and their masks (K, actions), UNDO left out. Returns priors
+(K, actions), which need not be masked or sum to one, and values (K,) from -1, lost, to 1, solved."""
+
+
+class HasSession(Protocol):
+    """What else a search can start from: a state of a framework that lets us see its session."""
+
+    @property
+    def session(self) -> Session:
+        """The session underneath."""
+        ...
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a plain search came to."""
+
+    actions: tuple[int, ...] | None
+    """A shortest way to the solution, or None."""
+    nodes: int
+    """How many states it looked at."""
+    complete: bool
+    """Whether it saw all there is to see: then None means that no way exists (without UNDO, within the depth)."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a tree search knows of the state it started from."""
+
+    action: int
+    """The start of the shortest known way to the solution; else the most visited action."""
+    visits: Array
+    values: Array
+    """The mean value of each action, 0 where it was never tried."""
+    plan: tuple[int, ...] | None
+    """The shortest known way to the solution."""
+    nodes: int
+
+    @property
+    def policy(self) -> Array:
+        """The share of visits of each action; all on the plan's where there is one and no visits."""
+        total = self.visits.sum()
+        if total:
+            return np.asarray(self.visits / total)
+        return np.asarray(np.arange(len(self.visits)) == self.action, np.float64)
+
+
+def _session(state: Session | HasSession) -> Session:
+    return state if isinstance(state, Session) else state.session
+
+
+class Tree:
+    """A search tree, in truth a graph: what is known of the states around one.
+
+    Args:
+        session: where to start; it is copied and not touched.
+        max_nodes: how many states to keep.
+        seed: of the rollouts and of ties.
+    """
+
+    def __init__(self, session: Session, *, max_nodes: int = 100_000, seed: int = 0) -> None:
+        self._what = f"{session.puzzle}: search"
+        self._layout = layout(session.puzzle, session.params)
+        self._actions = len(session.actions)
+        self._n = self._actions - session.undo_allowed  # UNDO, the last, is never planned with
+        result = ffi.new("pz_search **")
+        self._check(lib.pz_search_new(session._open(), max_nodes, seed, result))
+        self._handle = ffi.gc(result[0], lib.pz_search_free)
+
+    def follow(self, session: Session) -> bool:
+        """Go on from where the session stands now, keeping what is known; False when that state was never met."""
+        known = ffi.new("int *")
+        self._check(lib.pz_search_reroot(self._handle, session._open(), known))
+        return bool(known[0])
+
+    def simulate(
+        self, simulations: int, rollout_depth: int = 100, c: float = 1.4, discount: float = 0.99, stop: bool = True
+    ) -> None:
+        """UCT with random rollouts; with ``stop`` it ends as soon as a way to the solution is known."""
+        self._check(lib.pz_search_simulate(self._handle, simulations, rollout_depth, c, discount, stop))
+
+    def judge(
+        self,
+        judge: Judge,
+        simulations: int,
+        batch: int = 8,
+        c: float = 1.5,
+        discount: float = 0.99,
+        noise: Array | None = None,
+        noise_share: float = 0.25,
+        stop: bool = False,
+    ) -> None:
+        """PUCT with an outside judge, such as a network, which is asked about up to ``batch`` states at a time.
+
+        With ``noise``, one number for each action, that share of the root's priors is replaced by it.
+        """
+        records = np.zeros((batch, self._layout.record_size), np.uint8)
+        masks = np.zeros((batch, self._n), np.bool_)
+        views = self._layout.views(records)
+        count, done = ffi.new("int *"), ffi.new("int *")
+        kept = None if noise is None else np.ascontiguousarray(noise[: self._n], np.float32)
+        while simulations > 0 and not (stop and lib.pz_search_plan_length(self._handle) >= 0):
+            if kept is not None and lib.pz_search_mix(self._handle, ffi.from_buffer("float[]", kept), noise_share):
+                kept = None
+            code = lib.pz_search_select(
+                self._handle,
+                1 if kept is not None else min(batch, simulations),
+                c,
+                discount,
+                ffi.from_buffer("uint8_t[]", records),
+                ffi.from_buffer("uint8_t[]", masks),
+                count,
+                done,
+            )
+            self._check(code)
+            n = count[0]
+            if n:
+                priors, values = judge({name: view[:n] for name, view in views.items()}, masks[:n])
+                priors = np.ascontiguousarray(priors, np.float32)
+                values = np.ascontiguousarray(values, np.float32)
+                if priors.shape != (n, self._n) or values.shape != (n,):
+                    raise ValueError(
+                        f"a judge of {n} states returns priors ({n}, {self._n}) and values ({n},), "
+                        f"not {priors.shape} and {values.shape}"
+                    )
+                code = lib.pz_search_expand(
+                    self._handle,
+                    ffi.from_buffer("float[]", priors),
+                    ffi.from_buffer("float[]", values),
+                    discount,
+                )
+                self._check(code)
+            if n + done[0] == 0:
+                break
+            simulations -= n + done[0]
+
+    @property
+    def result(self) -> Result:
+        """What is known so far."""
+        visits, values = np.zeros(self._actions, np.int32), np.zeros(self._actions, np.float64)
+        lib.pz_search_root(self._handle, ffi.from_buffer("int32_t[]", visits), ffi.from_buffer("double[]", values))
+        return Result(self.best, visits, values, self._plan(), int(lib.pz_search_nodes(self._handle)))
+
+    @property
+    def best(self) -> int:
+        """The action to take; where nothing but UNDO is left, that."""
+        action = lib.pz_search_best(self._handle)
+        return action if action >= 0 else self._actions - 1
+
+    def _plan(self) -> tuple[int, ...] | None:
+        length = lib.pz_search_plan_length(self._handle)
+        if length < 0:
+            return None
+        actions = np.zeros(length, np.int32)
+        lib.pz_search_plan(self._handle, ffi.from_buffer("int32_t[]", actions))
+        return tuple(actions.tolist())
+
+    def _check(self, code: int) -> None:
+        if code:
+            raise_for(code, self._what)
+
+
+def mcts(
+    session: Session | HasSession,
+    simulations: int = 1000,
+    rollout_depth: int = 100,
+    c: float = 1.4,
+    seed: int = 0,
+    *,
+    discount: float = 0.99,
+    stop: bool = True,
+    max_nodes: int = 100_000,
+) -> Result:
+    """Monte Carlo tree search from where the session stands: UCT with random rollouts, all in C.
+
+    A solved state is worth 1 and a failed one -1, times ``discount`` for each step on the way; a rollout that comes to
+    neither within ``rollout_depth`` steps is worth 0.
+    """
+    tree = Tree(_session(session), max_nodes=max_nodes, seed=seed)
+    tree.simulate(simulations, rollout_depth, c, discount, stop)
+    return tree.result
+
+
+def bfs(session: Session | HasSession, max_nodes: int = 500_000, max_depth: int = 0) -> Found:
+    """Breadth first: a shortest way to the solution, if it lies within so many states."""
+    tree, complete = Tree(_session(session), max_nodes=max_nodes), ffi.new("int *")
+    tree._check(lib.pz_search_bfs(tree._handle, max_depth, complete))
+    return Found(tree._plan(), int(lib.pz_search_nodes(tree._handle)), bool(complete[0]))
+
+
+def ida_star(
+    session: Session | HasSession,
+    max_nodes: int = 10_000_000,
+    max_depth: int = 0,
+    *,
+    target: Observation | None = None,
+    per_step: int = 1,
+) -> Found:
+    """Iterative deepening A*: a shortest way too, slower than breadth first but in little memory.
+
+    Args:
+        session: where to start.
+        max_nodes: how many states to look at, counting those seen again.
+        max_depth: how far to go; 0 for as far as it takes.
+        target: the solved observation, as ``session.solution()`` gives it where there is only one: then each item of the
+            board that differs from it counts towards the steps still needed.
+        per_step: how many items of the board one action may change. Too small a number may miss the shortest way.
+    """
+    start = _session(session)
+    tree, complete, record = Tree(start, max_nodes=16), ffi.new("int *"), ffi.NULL
+    if target is not None:
+        bytes_of = np.zeros(tree._layout.record_size, np.uint8)
+        for name, view in tree._layout.views(bytes_of).items():
+            view[...] = target[name]
+        record = ffi.from_buffer("char[]", bytes_of)
+    tree._check(lib.pz_search_ida(tree._handle, max_depth, max_nodes, record, per_step, complete))
+    return Found(tree._plan(), int(lib.pz_search_nodes(tree._handle)), bool(complete[0]))
+
+
+class MCTS:
+    """A player with the methods of an OpenSpiel bot: it searches at each step and keeps its tree from one to the next.
+
+    A state is a ``Session`` or anything that has one as ``session``. With a ``judge`` the leaves are judged by it, up to
+    ``batch`` at a time, instead of by rollouts.
+    """
+
+    def __init__(
+        self,
+        simulations: int = 1000,
+        rollout_depth: int = 100,
+        c: float = 1.4,
+        seed: int = 0,
+        *,
+        discount: float = 0.99,
+        stop: bool = True,
+        max_nodes: int = 100_000,
+        judge: Judge | None = None,
+        batch: int = 8,
+    ) -> None:
+        self.simulations, self.rollout_depth, self.c, self.seed = simulations, rollout_depth, c, seed
+        self.discount, self.stop, self.max_nodes, self.judge, self.batch = discount, stop, max_nodes, judge, batch
+        self.restart()
+
+    def search(self, state: Session | HasSession) -> Tree:
+        """Search from a state; the tree's ``result`` tells all that is known."""
+        session = _session(state)
+        if self._tree is None or not self._tree.follow(session):
+            self._tree = Tree(session, max_nodes=self.max_nodes, seed=self.seed + self._trees)
+            self._trees += 1
+        if self.judge is None:
+            self._tree.simulate(self.simulations, self.rollout_depth, self.c, self.discount, self.stop)
+        else:
+            self._tree.judge(self.judge, self.simulations, self.batch, self.c, self.discount, stop=self.stop)
+        return self._tree
+
+    def step(self, state: Session | HasSession) -> int:
+        """The action to take."""
+        return self.search(state).best
+
+    def step_with_policy(self, state: Session | HasSession) -> tuple[list[tuple[int, float]], int]:
+        """The chance of each legal action, all of it on the one to take; and that action."""
+        action = self.step(state)
+        legal = np.flatnonzero(_session(state).mask(copy=False)).tolist()
+        return [(a, float(a == action)) for a in legal], action
+
+    def get_policy(self, state: Session | HasSession) -> list[tuple[int, float]]:
+        """The chance of each legal action."""
+        return self.step_with_policy(state)[0]
+
+    def restart(self) -> None:
+        """Forget everything, for a new game."""
+        self._tree: Tree | None = None
+        self._trees = 0
+
+    def restart_at(self, state: Session | HasSession) -> None:
+        """Forget everything, for a game that starts from this state."""
+        self.restart()
+
+    def inform_action(self, state: Session | HasSession, player: int, action: int) -> None:
+        """Another's action: the next step finds out by itself."""
+
+    def inform_actions(self, state: Session | HasSession, actions: list[int]) -> None:
+        """Others' actions, likewise."""
+
+    def provides_policy(self) -> bool:
+        """It does."""
+        return True
+
+    def provides_force_action(self) -> bool:
+        """It does not."""
+        return False
+
+    def is_clonable(self) -> bool:
+        """It is."""
+        return True
+
+    def clone(self) -> MCTS:
+        """A player with the same settings and an empty tree."""
+        return MCTS(
+            self.simulations,
+            self.rollout_depth,
+            self.c,
+            self.seed,
+            discount=self.discount,
+            stop=self.stop,
+            max_nodes=self.max_nodes,
+            judge=self.judge,
+            batch=self.batch,
+        )
+
+
+def play(player: Any, session: Session, max_steps: int = 1000) -> int:  # noqa: ANN401 (any bot)
+    """Let a player play a session to its end, or for so many steps; returns how many it took."""
+    for step in range(max_steps):
+        if session.ended:
+            return step
+        session.step(player.step(session))
+    return max_steps

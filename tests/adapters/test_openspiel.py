@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import os
+import pickle
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import puzzleport as pp
+from puzzleport import search
+
+pyspiel = pytest.importorskip("pyspiel", reason="the openspiel extra is not installed")
+
+import puzzleport.adapters.openspiel as openspiel  # noqa: E402
+
+PLAYTHROUGHS = Path(__file__).parent / "playthroughs"
+GOLDEN = {
+    "fifteen": "puzzleport_fifteen(params=2x2,seed=3,max_steps=12)",
+    "mines": "puzzleport_mines(params=4x4n2,seed=1,max_steps=12,allow_undo=True)",
+    "flood": "puzzleport_flood(params=3x3c6m5,instances=4,max_steps=15)",
+    "singles": "puzzleport_singles(params=2x3de,max_steps=10,rewards=shaped)",
+}
+
+
+def load(puzzle, **parameters):
+    return pyspiel.load_game(openspiel.game_name(puzzle), parameters)
+
+
+def easiest(puzzle, **parameters):
+    params = pp.spec(puzzle).easiest_params
+    return load(puzzle, params=int(params) if params.isdecimal() else params, **parameters)
+
+
+def portrait(state):
+    """All that a state tells of itself."""
+    shown = (state.history(), state.move_number(), state.is_terminal(), state.current_player(), str(state))
+    if state.is_chance_node():
+        return shown
+    session = state.session
+    counters = (session.steps, session.moves, session.repeats, session.status)
+    worth = (state.returns(), state.rewards())
+    return (*shown, state.legal_actions(), state.observation_tensor(0), session.hash(), counters, worth)
+
+
+# ---- the rules of OpenSpiel
+
+
+@pytest.mark.parametrize("options", [{}, {"instances": 3, "allow_undo": True, "masked": False}])
+def test_openspiels_own_simulation_passes(puzzle, options):
+    pyspiel.random_sim_test(
+        easiest(puzzle, max_steps=16, **options), num_sims=1, serialize=True, verbose=False, mask_test=True
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"instances": 2, "allow_undo": True}])
+def test_clones_undo_and_serialized_states_agree(puzzle, options):
+    chooser = random.Random(7)
+    game = easiest(puzzle, max_steps=12, **options)
+    state = game.new_initial_state()
+    trace = [portrait(state)]
+    while not state.is_terminal():
+        before = portrait(state)
+        twin = state.clone()
+        action = chooser.choice(state.legal_actions())
+        state.apply_action(action)
+        assert portrait(twin) == before
+        twin.apply_action(action)
+        assert portrait(twin) == portrait(state)
+        for copied in (
+            game.deserialize_state(state.serialize()),
+            pyspiel.deserialize_game_and_state(pyspiel.serialize_game_and_state(game, state))[1],
+        ):
+            assert portrait(copied) == portrait(state)
+        trace.append(portrait(state))
+    for player, action in [(item.player, item.action) for item in reversed(state.full_history())]:
+        assert portrait(state) == trace.pop()
+        state.undo_action(player, action)
+    assert portrait(state) == trace.pop()
+    # An undone state goes on as if nothing had been.
+    action = state.legal_actions()[0]
+    fresh = game.new_initial_state()
+    for one in (state, fresh):
+        one.apply_action(action)
+    assert portrait(state) == portrait(fresh) == portrait(state.clone()) == portrait(copy.deepcopy(state))
+
+
+def test_only_the_last_action_can_be_undone():
+    state = easiest("net").new_initial_state()
+    with pytest.raises(pyspiel.SpielError):
+        state.undo_action(0, 0)
+    state.apply_action(0)
+    with pytest.raises(pyspiel.SpielError):
+        state.undo_action(0, 1)
+
+
+def test_the_type_is_true(puzzle):
+    kind, about = pyspiel.GameType, pp.spec(puzzle)
+    fixed, drawn = easiest(puzzle), easiest(puzzle, instances=5, seed=3)
+    assert fixed.get_type().chance_mode == kind.ChanceMode.DETERMINISTIC
+    assert drawn.get_type().chance_mode == kind.ChanceMode.EXPLICIT_STOCHASTIC
+    hidden = fixed.get_type().information == kind.Information.IMPERFECT_INFORMATION
+    assert hidden == (puzzle in {"mines", "blackbox", "guess"}) == about.hidden
+    assert fixed.get_type().reward_model == kind.RewardModel.TERMINAL
+    assert (fixed.num_players(), fixed.num_distinct_actions()) == (1, about.n_actions(undo=False))
+    assert easiest(puzzle, allow_undo=True).num_distinct_actions() == len(about.actions)
+    assert (drawn.max_chance_outcomes(), drawn.max_chance_nodes_in_history()) == (5, 1)
+    state = drawn.new_initial_state()
+    assert state.is_chance_node()
+    assert state.chance_outcomes() == [(i, 0.2) for i in range(5)]
+    assert state.action_to_string(state.current_player(), 4) == "seed 7"
+    state.apply_action(4)
+    assert state.session.game_id == pp.Session(puzzle, about.easiest_params, seed=7).game_id
+
+
+def test_one_name_for_all():
+    game = pyspiel.load_game("puzzleport(puzzle=bridges,params=3x3,seed=42)")
+    assert str(game) == str(pyspiel.load_game("puzzleport_bridges(params=3x3,seed=42)"))
+    assert str(pyspiel.load_game("puzzleport_untangle(params=4)").new_initial_state())
+
+
+def test_legal_actions_are_the_mask_or_all():
+    state = load("bridges", params="3x3", seed=42).new_initial_state()
+    names = [state.action_to_string(0, action) for action in state.legal_actions()]
+    session = pp.Session("bridges", "3x3", seed=42, undo=False)
+    assert names == [name for name, legal in zip(session.actions, session.mask(), strict=True) if legal]
+    assert state.string_to_action("DOWN") == 1
+    state = load("bridges", params="3x3", masked=False).new_initial_state()
+    assert state.legal_actions() == list(range(5))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("puzzleport_bridges(params=zzz)", "no parameter string"),
+        ("puzzleport_bridges(params=1x1)", "Width and height must be at least 3"),
+        ("puzzleport(puzzle=sodoku)", "no puzzle 'sodoku'"),
+        ("puzzleport_net(rewards=none)", "terminal or shaped"),
+        ("puzzleport_net(max_steps=0)", "max_steps"),
+        ("puzzleport_net(colour=3)", "Unknown parameter"),
+    ],
+)
+def test_wrong_parameters_are_ordinary_errors(text, words):
+    with pytest.raises(pyspiel.SpielError, match=words):
+        pyspiel.load_game(text)
+    assert load("net", params="2x2").new_initial_state().legal_actions()
+
+
+def test_shaped_rewards_add_up_and_reach_the_top():
+    game = load("singles", params="2x3de", seed=1, rewards="shaped")
+    assert game.get_type().reward_model == pyspiel.GameType.RewardModel.REWARDS
+    state = game.new_initial_state()
+    start = game.progress(0, state.session)
+    rewards = []
+    for action in search.bfs(state).actions:
+        state.apply_action(action)
+        rewards.append(state.rewards()[0])
+    assert state.is_terminal()
+    assert 0 < start < 1
+    assert state.returns()[0] == pytest.approx(sum(rewards)) == pytest.approx(2 - start)
+
+
+# ---- observers
+
+
+def test_the_observer_fills_one_tensor_in_place():
+    from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
+
+    game = easiest("net", max_steps=9)
+    state, observation = game.new_initial_state(), make_observation(game)
+    kept = observation.tensor
+    observation.set_from(state, 0)
+    first = kept.copy()
+    state.apply_action(state.legal_actions()[0])
+    observation.set_from(state, 0)
+    assert observation.tensor is kept
+    assert not np.array_equal(kept, first)
+    assert all(np.shares_memory(view, kept) for view in observation.dict.values())
+    assert (kept.min() >= 0) and (kept.max() <= 1)
+    assert kept.tolist() == state.observation_tensor()
+    assert game.observation_tensor_size() == kept.size
+    recall = make_observation(game, INFO_STATE_OBS_TYPE)
+    recall.set_from(state, 0)
+    assert recall.dict["history"].tolist() == [state.history()[0] + 1] + [0] * 8
+    assert recall.tensor.tolist() == state.information_state_tensor()
+    assert state.information_state_string().startswith(state.action_to_string(0, state.history()[0]))
+    assert observation.string_from(state, 0) == str(state) == state.observation_string()
+
+
+def test_what_the_player_cannot_know_is_in_no_string():
+    one, other = (load("blackbox", params="w2h2m1M1", seed=seed).new_initial_state() for seed in (1, 3))
+    assert one.session.desc != other.session.desc
+    assert one.observation_tensor() == other.observation_tensor()
+    assert one.information_state_string() == other.information_state_string()
+
+
+# ---- copies across processes
+
+
+def _legal(state):
+    return state.legal_actions(), state.session.hash()
+
+
+def test_games_and_states_travel_to_spawned_workers():
+    game = easiest("samegame", seed=5)
+    twin = pickle.loads(pickle.dumps(game))
+    assert (twin.params, twin.seed, str(twin)) == (game.params, game.seed, str(game))
+    assert copy.deepcopy(game).params == game.params
+    state = game.new_initial_state()
+    state.apply_action(state.legal_actions()[0])
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_legal, (state,)) == _legal(state)
+
+
+def test_a_process_that_played_ends_in_peace():
+    code = (
+        "import pyspiel, puzzleport.adapters.openspiel as o\n"
+        "g = pyspiel.load_game('puzzleport_net(params=2x2)')\n"
+        "print(o.mcts_bot(g, 20).step(g.new_initial_state()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ), check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---- what runs on it
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_playthrough(name):
+    from open_spiel.python.algorithms.generate_playthrough import playthrough
+
+    text = "\n".join(line.rstrip() for line in playthrough(GOLDEN[name], None, seed=11).splitlines()) + "\n"
+    path = PLAYTHROUGHS / f"{name}.txt"
+    if os.environ.get("PUZZLEPORT_WRITE_PLAYTHROUGHS"):
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def test_the_bots_can_be_swapped():
+    game = load("fifteen", params="2x2", seed=3, max_steps=40)
+    for bot in (openspiel.mcts_bot(game, 300), openspiel.search_bot(300), search.MCTS(300)):
+        bot.restart()
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            policy, action = bot.step_with_policy(state)
+            assert dict(policy)[action] == 1.0
+            state.apply_action(action)
+        assert state.returns() == [1.0]
+    bots = [openspiel.search_bot(300)]
+    assert pyspiel.evaluate_bots(game.new_initial_state(), bots, 1) == [1.0]
+
+
+def test_python_mcts_runs():
+    from open_spiel.python.algorithms import mcts
+
+    game = load("fifteen", params="2x2", seed=3, max_steps=30)
+    evaluator = mcts.RandomRolloutEvaluator(1, np.random.RandomState(1))
+    bot = mcts.MCTSBot(game, 1.4, 200, evaluator, random_state=np.random.RandomState(1))
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        state.apply_action(bot.step(state))
+    assert state.returns() == [1.0]
+
+
+def train(env, agent, episodes):
+    for _ in range(episodes):
+        step = env.reset()
+        while not step.last():
+            step = env.step([agent.step(step).action])
+        agent.step(step)
+    return step.rewards[0]
+
+
+def test_tabular_q_learning_learns():
+    from open_spiel.python import rl_environment
+    from open_spiel.python.algorithms.tabular_qlearner import QLearner
+
+    np.random.seed(1)
+    env = rl_environment.Environment(load("fifteen", params="2x2", seed=3, max_steps=60), discount=0.9)
+    agent = QLearner(0, env.action_spec()["num_actions"], discount_factor=0.9)
+    train(env, agent, 60)
+    step, steps = env.reset(), 0
+    while not step.last():
+        step, steps = env.step([agent.step(step, is_evaluation=True).action]), steps + 1
+    shortest = len(search.bfs(pp.Session("fifteen", "2x2", seed=3, undo=False)).actions)
+    assert (step.rewards, steps) == ([1.0], shortest)
+
+
+def test_dqn_runs():
+    pytest.importorskip("torch", reason="OpenSpiel's DQN is written in PyTorch")
+    from open_spiel.python import rl_environment
+    from open_spiel.python.pytorch.dqn import DQN
+
+    env = rl_environment.Environment(load("flood", params="3x3c6m5", instances=4, max_steps=20))
+    agent = DQN(
+        player_id=0,
+        state_representation_size=env.observation_spec()["info_state"][0],
+        num_actions=env.action_spec()["num_actions"],
+        hidden_layers_sizes=[16],
+        batch_size=8,
+        min_buffer_size_to_learn=8,
+    )
+    train(env, agent, 3)
+    assert agent.loss is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "params"), [("fifteen", "2x2"), ("singles", "2x3de"), ("samegame", "2x3c3s2")])
+def test_openspiels_mcts_solves(name, params):
+    solved = 0
+    for seed in range(10):
+        game = load(name, params=params, seed=seed, max_steps=40)
+        state, bot = game.new_initial_state(), openspiel.mcts_bot(game, 1000)
+        while not state.is_terminal():
+            state.apply_action(bot.step(state))
+        solved += state.returns() == [1.0]
+    assert solved >= 9

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import puzzleport as pp
+from puzzleport import search
+from puzzleport._native import lib
+
+SMALL = {"fifteen": "2x2", "flood": "3x3c6m5", "samegame": "2x3c3s2", "singles": "2x3de", "net": "2x2"}
+
+
+def start(puzzle, seed=0, **options):
+    return pp.Session(puzzle, SMALL.get(puzzle, pp.spec(puzzle).easiest_params), seed=seed, undo=False, **options)
+
+
+def follow(session, actions):
+    for action in actions:
+        assert session.status == pp.Status.ONGOING
+        assert session.step(action).changed
+    return session.status
+
+
+def slow_bfs(session):
+    """The length of a shortest solution, the obvious way."""
+    seen, frontier, depth = {session.hash()}, [session], 0
+    while frontier:
+        if any(one.status == pp.Status.SOLVED for one in frontier):
+            return depth
+        following = []
+        for one in frontier:
+            if one.status != pp.Status.ONGOING:
+                continue
+            for action in np.flatnonzero(one.mask()):
+                child = one.clone()
+                child.step(int(action))
+                if child.hash() not in seen:
+                    seen.add(child.hash())
+                    following.append(child)
+        frontier, depth = following, depth + 1
+    return None
+
+
+@pytest.mark.parametrize("puzzle", SMALL)
+def test_plain_searches_find_a_shortest_way(puzzle):
+    for seed in range(3):
+        session = start(puzzle, seed)
+        before = session.hash()
+        broad, deep = search.bfs(session), search.ida_star(session, max_depth=9)
+        assert session.hash() == before
+        assert broad.complete
+        if seed == 0 or puzzle == "fifteen":
+            assert len(broad.actions) == slow_bfs(session)
+        if len(broad.actions) <= 9:
+            assert len(deep.actions) == len(broad.actions)
+            assert follow(session.clone(), deep.actions) == pp.Status.SOLVED
+        else:
+            assert deep.actions is None
+        assert follow(session, broad.actions) == pp.Status.SOLVED
+        assert search.bfs(session).actions == search.ida_star(session).actions == ()
+
+
+def test_an_estimate_leads_to_the_same_length_with_fewer_states():
+    session = start("singles", 2)
+    target = session.solution()
+    plain, led = search.ida_star(session), search.ida_star(session, target=target, per_step=1)
+    assert len(plain.actions) == len(led.actions)
+    assert led.nodes < plain.nodes
+
+
+def test_plain_searches_say_what_they_left_out():
+    session = start("net", 1)
+    length = len(search.bfs(session).actions)
+    assert length > 2
+    near = search.bfs(session, max_depth=length - 1)
+    assert (near.actions, near.complete) == (None, True)
+    few = search.bfs(session, max_nodes=10)
+    assert (few.actions, few.complete) == (None, False)
+    assert few.nodes <= 10
+    few = search.ida_star(session, max_nodes=10)
+    assert (few.actions, few.complete) == (None, False)
+    assert search.bfs(start("net", 1, max_steps=length - 1)).actions is None
+    assert len(search.bfs(start("net", 1, max_steps=length)).actions) == length
+
+
+def test_every_puzzle_can_be_searched(puzzle):
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=4)
+    before = (session.hash(), session.steps, session.moves)
+    result = search.mcts(session, 60, rollout_depth=20, seed=1, stop=False)
+    again = search.mcts(session, 60, rollout_depth=20, seed=1, stop=False)
+    assert (session.hash(), session.steps, session.moves) == before
+    assert result.action == again.action
+    assert np.array_equal(result.visits, again.visits)
+    assert np.array_equal(result.values, again.values)
+    assert len(result.visits) == len(session.actions)
+    if session.status == pp.Status.ONGOING:
+        assert session.mask()[result.action]
+        assert not result.visits[~session.mask()].any()
+        assert result.visits.sum() <= 60
+        assert result.policy.sum() == pytest.approx(1)
+        assert (np.abs(result.values) <= 1).all()
+    if result.plan is not None:
+        assert follow(session, result.plan) == pp.Status.SOLVED
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_mines_that_an_opening_lays_stay_with_that_opening(seed):
+    """Each first opening lays other mines: a plan must hold in the real game, whichever openings were tried before."""
+    session = start("mines", seed)
+    plan = search.mcts(session, 3000, rollout_depth=150, seed=seed, stop=False).plan
+    assert plan is not None
+    assert follow(session.clone(), plan) == pp.Status.SOLVED
+    found = search.bfs(session, max_nodes=20_000)
+    if found.actions is not None:
+        assert follow(session, found.actions) == pp.Status.SOLVED
+
+
+@pytest.mark.parametrize("puzzle", SMALL)
+def test_the_player_solves_what_it_should(puzzle):
+    solved = 0
+    for seed in range(40):
+        session = start(puzzle, seed, max_steps=60)
+        player = search.MCTS(1000, rollout_depth=40, seed=seed)
+        search.play(player, session)
+        solved += session.status == pp.Status.SOLVED
+    assert solved >= 38
+
+
+def test_a_tree_goes_on_from_move_to_move():
+    session = start("flood", 3)
+    tree = search.Tree(session, seed=2)
+    tree.simulate(400, 20, stop=False)
+    result = tree.result
+    session.step(result.action)
+    assert tree.follow(session)
+    assert tree.result.visits.sum() > 0
+    assert tree.result.plan == (result.plan[1:] if result.plan else None)
+    assert not tree.follow(start("flood", 4))
+
+
+def test_the_shortest_plan_is_kept():
+    session = start("flood", 0)
+    plan = search.bfs(session).actions
+    for action in plan[:-1]:
+        session.step(action)
+    result = search.mcts(session, 200, rollout_depth=10, stop=False)
+    assert result.plan == plan[-1:]
+    assert result.action == plan[-1]
+
+
+def uniform(observation, masks):
+    return masks.astype(np.float32), np.zeros(len(masks), np.float32)
+
+
+def test_a_judge_is_asked_about_several_states_at_once():
+    session, asked = start("singles", 2), []
+
+    def judge(observation, masks):
+        asked.append(len(masks))
+        assert all(len(values) == len(masks) for values in observation.values())
+        for row, mask in enumerate(masks):
+            # The states are real ones: whoever stands there has this mask.
+            shown = {name: values[row] for name, values in observation.items()}
+            key = b"".join(shown[name].tobytes() for name in sorted(shown))
+            assert known.setdefault(key, mask.tobytes()) == mask.tobytes()
+        return uniform(observation, masks)
+
+    known: dict[bytes, bytes] = {
+        b"".join(value.tobytes() for _, value in sorted(session.observe().items())): session.mask().tobytes()
+    }
+    tree = search.Tree(session)
+    tree.judge(judge, 200, batch=16)
+    assert max(asked) <= 16
+    assert max(asked) > 1
+    assert sum(asked) == len(known)  # each state once
+    assert tree.result.visits.sum() <= 200
+    player = search.MCTS(400, judge=uniform, batch=16)
+    search.play(player, session, 60)
+    assert session.status == pp.Status.SOLVED
+
+
+def test_a_judge_leads_the_search():
+    session = start("net", 1)
+    legal = np.flatnonzero(session.mask())
+
+    def biased(observation, masks):
+        priors = np.full(masks.shape, 0.01, np.float32)
+        priors[:, legal[-1]] = 1
+        return priors, np.zeros(len(masks), np.float32)
+
+    tree = search.Tree(session)
+    tree.judge(biased, 100)
+    assert tree.result.visits.argmax() == legal[-1]
+    noise = np.zeros(len(session.actions))
+    noise[legal[0]] = 1
+    tree = search.Tree(session)
+    tree.judge(biased, 100, noise=noise, noise_share=1.0)
+    assert tree.result.visits.argmax() == legal[0]
+
+
+def test_a_judge_that_fails_leaves_no_trace():
+    session = start("net", 1)
+    tree = search.Tree(session)
+    tree.judge(uniform, 50)
+    before = tree.result
+
+    def fails(observation, masks):
+        raise RuntimeError("no judge today")
+
+    with pytest.raises(RuntimeError, match="no judge today"):
+        tree.judge(fails, 50)
+    with pytest.raises(ValueError, match="priors"):
+        tree.judge(lambda observation, masks: (np.ones(3), np.ones(1)), 50)
+    whole = search.Tree(session)
+    whole.judge(uniform, 50)
+    whole.judge(uniform, 50)
+    tree.judge(uniform, 50)
+    assert before.visits.sum() < tree.result.visits.sum()
+    assert np.array_equal(tree.result.visits, whole.result.visits)
+
+
+def test_only_undo_is_left():
+    session = pp.Session("pegs", pp.spec("pegs").easiest_params, seed=0)
+    random = np.random.default_rng(0)
+    while session.mask()[:-1].any():
+        session.step(int(random.choice(np.flatnonzero(session.mask()[:-1]))))
+        if session.status == pp.Status.SOLVED:
+            session.reset(seed=int(random.integers(1000)))
+    assert session.actions[search.mcts(session, 10).action] == "UNDO"
+
+
+def test_searches_free_what_they_took():
+    gc.collect()
+    before = lib.pz_live_pools()
+    session = start("mines", 1)
+    for _ in range(5):
+        search.mcts(session, 300)
+        search.bfs(session, max_nodes=500)
+        search.ida_star(session, max_nodes=500)
+    del session
+    gc.collect()
+    assert lib.pz_live_pools() == before
