@@ -349,6 +349,18 @@ class Session:
         outcome = self._outcome
         return Step(outcome.changed != 0, _STATUS[outcome.status], outcome.moves, outcome.repeats)
 
+    def plan(self, timeout: float = 30.0) -> list[int]:
+        """Legal actions that lead from here to the solved game. NoPlan where none is known.
+
+        Keys only, never the engine's solve command, and replayed on a clone before they are returned.
+
+        Args:
+            timeout: seconds that one attempt at it may take; 0 for no limit.
+        """
+        actions, count = ffi.new("int32_t **"), ffi.new("int32_t *")
+        self._check(lib.pz_session_plan(self._open(), timeout, actions, count), "plan")
+        return list(ffi.unpack(actions[0], count[0]))
+
     def reset(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> Observation:
         """Start another game of this puzzle; without params with the present ones. Returns the observation."""
         pointer = self._open()

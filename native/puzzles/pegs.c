@@ -63,6 +63,22 @@ static bool pz_stuck(const game_state *state)
     return true;
 }
 
+/* Pegs left; those that stand alone are harder to get rid of. */
+static int pz_distance(const game_state *state)
+{
+    const int w = state->w, h = state->h;
+    int pegs = 0, alone = 0;
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            const unsigned char *square = state->grid + y * w + x;
+            if (*square != GRID_PEG) continue;
+            pegs++;
+            alone += !((x && square[-1] == GRID_PEG) || (x + 1 < w && square[1] == GRID_PEG) ||
+                       (y && square[-w] == GRID_PEG) || (y + 1 < h && square[w] == GRID_PEG));
+        }
+    return 4 * (pegs - 1) + alone;
+}
+
 PZ_PUZZLE(pegs,
     .title = "Pegs",
     .rules = "Pegs stand in the holes of a board. A peg may jump over a neighbour, across or down, into the empty hole "
@@ -81,6 +97,8 @@ PZ_PUZZLE(pegs,
     .params_alias = "Random=random",
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
+    .goal = "pegs",
+    .distance = pz_distance,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
