@@ -32,6 +32,7 @@ typedef struct node {
     char *record;
     bool owns_state, stuck, touched; /* touched: the board is not that of the first node */
     int status, h;
+    uint64_t board; /* hash of the board */
     int parent, depth; /* keys from the first node */
     int action;        /* the last key */
     uint8_t *keys;     /* in a search over boards: all keys from the parent */
@@ -55,6 +56,7 @@ typedef struct planner {
     bool leave_out;
     int left_out; /* with leave_out: the value that need not be entered */
     int slack;    /* how much worse a change may be on the way */
+    uint64_t trial_board;
     int32_t *plan;
     int length;
 } planner;
@@ -199,6 +201,19 @@ static bool press(planner *p, const node *at, int action, game_state **next)
     return pz_attempt(s, &s->puzzle->actions[action], next);
 }
 
+/* Hashes of a whole position; cursor moves, by far the most, leave the board's as it was. */
+static uint64_t key_of(const planner *p, const char *record, uint64_t board)
+{
+    const size_t ui = (size_t)p->s->layout.ui_offset;
+    return mix(record + ui, (size_t)p->s->layout.record_size - ui, board);
+}
+
+static uint64_t trial_key(planner *p, const node *at, const game_state *next)
+{
+    p->trial_board = next ? mix(p->s->trial_record, (size_t)p->s->layout.ui_offset, 3) : at->board;
+    return key_of(p, p->s->trial_record, p->trial_board);
+}
+
 /* Keep the result of a trial as a new node; returns its index. */
 static int keep(planner *p, store *in, const node *from, int parent, int action, game_state *next, int h)
 {
@@ -213,6 +228,7 @@ static int keep(planner *p, store *in, const node *from, int parent, int action,
     fresh->touched = at.touched || next;
     fresh->status = next ? s->puzzle->engine->status(next) : at.status;
     fresh->stuck = next ? !fresh->status && s->puzzle->stuck && s->puzzle->stuck(next) : at.stuck;
+    fresh->board = next ? p->trial_board : at.board;
     fresh->h = h;
     fresh->parent = parent;
     fresh->action = action;
@@ -246,10 +262,10 @@ static int seek(planner *p, const char *want, bool wide, int limit)
 {
     pz_session *s = p->s;
     store *in = &p->near;
-    const size_t size = (size_t)s->layout.record_size, board = (size_t)s->layout.ui_offset;
+    const size_t board = (size_t)s->layout.ui_offset;
     const int h = in->nodes[0].h;
     int best = -1;
-    is_new(in, mix(in->nodes[0].record, size, 3));
+    is_new(in, key_of(p, in->nodes[0].record, in->nodes[0].board));
     for (int i = 0; i < in->n && in->n < limit; i++) {
         if (best >= 0 && in->nodes[i].depth >= in->nodes[best].depth) break;
         for (int action = 0; action < s->n_actions; action++) {
@@ -271,7 +287,7 @@ static int seek(planner *p, const char *want, bool wide, int limit)
             } else {
                 take = wide || !at->touched;
             }
-            if (!take || !is_new(in, mix(s->trial_record, size, 3))) {
+            if (!take || !is_new(in, trial_key(p, at, next))) {
                 if (next) s->puzzle->engine->free_game(next);
                 continue;
             }
@@ -314,11 +330,12 @@ static bool climb(planner *p)
     p->near.nodes[0].h = distance(p, p->near.nodes[0].state, p->near.nodes[0].record);
     while (p->near.nodes[0].status == 0) {
         int to = -1;
-        for (int effort = 0; effort < 4 && to < 0; effort++) {
+        /* Something may be left out or not: only whether the direct way leads to the end tells. */
+        const int efforts = p->leave_out ? p->near.nodes[0].h > 0 : 4;
+        for (int effort = 0; effort < efforts && to < 0; effort++) {
             if (effort) rewind_to(p, &p->near, 0);
             p->slack = effort / 2 * (effort - 1);
             to = seek(p, NULL, effort > 0, effort ? FAR : NEAR);
-            if (p->near.nodes[0].h == 0) break; /* all is as in the solution: nothing nearer to seek */
         }
         if (to < 0) return false;
         advance(p, to);
@@ -388,20 +405,19 @@ static int expand(planner *p, int from, queue *open, int weight)
 {
     pz_session *s = p->s;
     store *in = &p->near, *out = &p->boards;
-    const size_t size = (size_t)s->layout.record_size;
     rewind_to(p, in, 0);
     s->puzzle->engine->free_game(in->nodes[0].state);
     in->n = 0;
     transfer(p, &out->nodes[from], in);
     in->nodes[0].depth = 0;
     in->nodes[0].touched = false;
-    is_new(in, mix(in->nodes[0].record, size, 3));
+    is_new(in, key_of(p, in->nodes[0].record, in->nodes[0].board));
     for (int i = 0; i < in->n && in->n < NEAR; i++)
         for (int action = 0; action < s->n_actions; action++) {
             game_state *next;
             if (!press(p, &in->nodes[i], action, &next)) continue;
             if (!next) {
-                if (is_new(in, mix(s->trial_record, size, 3))) keep(p, in, &in->nodes[i], i, action, NULL, 0);
+                if (is_new(in, trial_key(p, &in->nodes[i], NULL))) keep(p, in, &in->nodes[i], i, action, NULL, 0);
                 continue;
             }
             const int status = s->puzzle->engine->status(next);
@@ -410,6 +426,7 @@ static int expand(planner *p, int from, queue *open, int weight)
                 s->puzzle->engine->free_game(next);
                 continue;
             }
+            trial_key(p, &in->nodes[i], next);
             const int depth = in->nodes[i].depth + 1, to = keep(p, out, &in->nodes[i], from, action, next, 0);
             node *fresh = &out->nodes[to];
             fresh->depth = out->nodes[from].depth + depth;
@@ -481,6 +498,7 @@ static void begin(planner *p, pz_session *s, const char *target)
     memcpy(first->record, s->record, (size_t)s->layout.record_size);
     first->status = s->puzzle->engine->status(s->state);
     first->stuck = s->stuck;
+    first->board = mix(s->record, (size_t)s->layout.ui_offset, 3);
     first->parent = -1;
 }
 
@@ -546,50 +564,67 @@ static int replay(const pz_session *from, const int32_t *plan, int length)
     return solved;
 }
 
+/* A plan for a game as it stands, into LONGEST places: its length, or minus an error code. */
+static int plan_from(pz_session *s, double timeout, int32_t *plan)
+{
+    if (s->outcome->status > 0) return 0;
+    if (s->stuck) return -pz_refuse(PZ_NO_PLAN, "no move is left but to undo");
+    int32_t *trial = malloc(LONGEST * sizeof *trial);
+    char *target = calloc(1, (size_t)s->layout.record_size + 8);
+    int values[KINDS], n_values = 0, length = trial && target ? -1 : -1 - pz_refuse(PZ_ENGINE, "out of memory");
+    const bool climbs = !s->puzzle->guide && !s->puzzle->distance;
+    const bool known = length == -1 && climbs && !pz_session_solution(s, target);
+    if (length == -1 && (s->puzzle->guide || known)) {
+        length = one_plan(s, known ? target : NULL, 0, false, false, timeout, plan, values, &n_values);
+        /* Some marks are for people only, such as "no tent here": leave out each kind once, and see. */
+        for (int k = 0; k < n_values && n_values > 1; k++) {
+            const int other = one_plan(s, target, values[k], true, false, timeout, trial, NULL, NULL);
+            if (other < 0 || (length >= 0 && other >= length)) continue;
+            memcpy(plan, trial, (size_t)other * sizeof *plan);
+            length = other;
+        }
+    }
+    if (length == -1 || length == -1 - PZ_NO_PLAN)
+        length = one_plan(s, known ? target : NULL, 0, false, true, timeout, plan, NULL, NULL);
+    free(trial);
+    free(target);
+    if (length == -1) return -pz_refuse(PZ_NO_PLAN, "it cannot be solved from here");
+    if (length == -1 - PZ_TIMEOUT) return -pz_refuse(PZ_NO_PLAN, "no plan was found in time");
+    if (length < 0) return length + 1;
+    length = replay(s, plan, length);
+    return length >= 0 ? length : -pz_refuse(PZ_NO_PLAN, "the plan that was found does not hold when played");
+}
+
 int pz_session_plan(pz_session *s, double timeout, const int32_t **actions, int32_t *count)
 {
     if (pz_is_dead(s)) return PZ_ENGINE;
     if (s->outcome->status < 0) return pz_refuse(PZ_NO_PLAN, "the game is lost");
     if (s->puzzle->hidden) return pz_refuse(PZ_NO_PLAN, "what decides is hidden; an ExpertPolicy plays by what it sees");
-    *count = 0;
-    int32_t *best = malloc(LONGEST * sizeof *best), *trial = malloc(LONGEST * sizeof *trial);
-    char *target = calloc(1, (size_t)s->layout.record_size + 8);
-    int length = -1, error = best && trial && target ? 0 : pz_refuse(PZ_ENGINE, "out of memory");
-    if (!error && s->outcome->status > 0) {
-        length = 0;
-    } else if (!error) {
-        int values[KINDS], n_values = 0;
-        const bool climbs = !s->puzzle->guide && !s->puzzle->distance;
-        const bool known = climbs && !pz_session_solution(s, target);
-        if (s->puzzle->guide || known) {
-            length = one_plan(s, known ? target : NULL, 0, false, false, timeout, best, values, &n_values);
-            /* Some marks are for people only, such as "no tent here": leave out each kind once, and see. */
-            for (int k = 0; k < n_values && n_values > 1; k++) {
-                const int other = one_plan(s, target, values[k], true, false, timeout, trial, NULL, NULL);
-                if (other < 0 || (length >= 0 && other >= length)) continue;
-                int32_t *swap = best;
-                best = trial;
-                trial = swap;
-                length = other;
-            }
+    int32_t *plan = malloc((LONGEST + PZ_HISTORY) * sizeof *plan);
+    if (!plan) return pz_refuse(PZ_ENGINE, "out of memory");
+    /* From a dead end the way leads back: by one move, two, four... where the player may undo. */
+    const int undo = s->n_actions - 1;
+    const int undoes = s->puzzle->actions[undo].key == PZ_UNDO ? s->history_length : 0;
+    int back = 0, length = plan_from(s, timeout, plan);
+    while (length == -PZ_NO_PLAN && back < undoes) {
+        back = !back ? 1 : back * 2 < undoes ? back * 2 : undoes;
+        pz_session *earlier;
+        int error = pz_session_clone(s, &earlier);
+        for (int i = 0; i < back && !error; i++) {
+            error = pz_session_step(earlier, undo);
+            plan[i] = undo;
         }
-        if (length < 0) length = one_plan(s, known ? target : NULL, 0, false, true, timeout, best, NULL, NULL);
-        if (length == -1)
-            error = pz_refuse(PZ_NO_PLAN, s->stuck ? "no move is left but to undo" : "it cannot be solved from here");
-        else if (length < 0)
-            error = -1 - length;
-        else if ((length = replay(s, best, length)) < 0)
-            error = pz_refuse(PZ_NO_PLAN, "the plan that was found does not hold when played");
+        length = error ? -error : plan_from(earlier, timeout, plan + back);
+        if (length >= 0) length += back;
+        if (!error || earlier) pz_session_free(earlier);
     }
-    free(trial);
-    free(target);
-    if (error) {
-        free(best);
-        return error == PZ_TIMEOUT ? pz_refuse(PZ_NO_PLAN, "no plan was found in time") : error;
+    if (length < 0) {
+        free(plan);
+        return -length;
     }
     free(s->output);
-    s->output = best;
-    *actions = best;
+    s->output = plan;
+    *actions = plan;
     *count = length;
     return PZ_OK;
 }
