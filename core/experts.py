@@ -141,7 +141,7 @@ def mine_odds(numbers: Array, mines: int) -> dict[Cell, float]:
     height, width = numbers.shape
     covered = [(int(y), int(x)) for y, x in np.argwhere(numbers < 0)]
     rules: set[tuple[frozenset[Cell], int]] = set()
-    for y, x in np.argwhere(numbers > 0):
+    for y, x in np.argwhere(numbers >= 0):
         around = itertools.product(range(max(y - 1, 0), min(y + 2, height)), range(max(x - 1, 0), min(x + 2, width)))
         rules.add((frozenset((int(b), int(a)) for b, a in around if numbers[b, a] < 0), int(numbers[y, x])))
     rules.add((frozenset(covered), mines))
@@ -199,11 +199,14 @@ def _weigh(
             if other != number:
                 others = _convolve(others, {count: float(ways) for count, (ways, _) in theirs.items()})
         for at, cell in enumerate(group):
-            odds[cell] = sum(
-                hits[at] * ways * _choose(rest, left - count - more)
-                for count, (_, hits) in tally.items()
-                for more, ways in others.items()
-            ) / whole
+            odds[cell] = (
+                sum(
+                    hits[at] * ways * _choose(rest, left - count - more)
+                    for count, (_, hits) in tally.items()
+                    for more, ways in others.items()
+                )
+                / whole
+            )
     if rest:
         some = sum(ways * _choose(rest, left - count) * (left - count) for count, ways in total.items()) / whole / rest
         odds.update((cell, some) for cell in unknown if cell not in frontier)
@@ -296,48 +299,52 @@ def _guess(seen: Observation, params: str) -> Aim:
     wanted, left = best_guess(params, history)
     for peg in sorted(range(len(wanted)), key=lambda peg: abs(peg - int(seen["cursor_x"]))):
         if seen["row"][peg] != wanted[peg]:
-            return Aim(peg, wanted[peg] - 1, "SELECT", f"to guess {' '.join(map(str, wanted))}, {left} rows are possible")
+            return Aim(
+                peg, wanted[peg] - 1, "SELECT", f"to guess {' '.join(map(str, wanted))}, {left} rows are possible"
+            )
     return Aim(len(wanted), int(seen["cursor_y"]), "SELECT", "the guess is laid")
 
 
 @lru_cache(maxsize=8)
-def _codes(params: str) -> tuple[Array, Array]:
-    """All rows that may be hidden, and how often each has each colour."""
+def _codes(params: str) -> tuple[dict[tuple[int, ...], int], Array]:
+    """The number of every row that may be hidden, and how each, as the hidden one, answers each: a square of answers."""
     colours, pegs = (int(re.search(f"{letter}([0-9]+)", params)[1]) for letter in "cp")  # type: ignore[index]
     if colours**pegs > MOST_CODES:
         raise NoPlan(f"guess: {colours**pegs} rows are too many to weigh")
-    rows = itertools.product(range(1, colours + 1), repeat=pegs)
-    codes = np.array([row for row in rows if "m" in params or len(set(row)) == pegs], np.int8)
-    return codes, np.stack([(codes == colour).sum(1) for colour in range(1, colours + 1)], 1)
+    rows = [
+        row for row in itertools.product(range(1, colours + 1), repeat=pegs) if "m" in params or len(set(row)) == pegs
+    ]
+    codes = np.array(rows, np.int8)
+    placed = sum((codes[:, None, peg] == codes[None, :, peg]).astype(np.int16) for peg in range(pegs))
+    counts = [(codes == colour).sum(1, dtype=np.int16) for colour in range(1, colours + 1)]
+    shared = sum(np.minimum(count[:, None], count[None, :]) for count in counts)
+    return {row: number for number, row in enumerate(rows)}, _answer(placed, shared - placed, pegs)
 
 
-def _answers(codes: Array, counts: Array, row: Array, row_counts: Array) -> Array:
-    """How each code would answer a row, as one number: placed * 64 + misplaced."""
-    placed = (codes == row).sum(1)
-    return np.asarray(placed * 64 + np.minimum(counts, row_counts).sum(1) - placed)
+def _answer(placed: Any, misplaced: Any, pegs: int) -> Any:  # noqa: ANN401 (numbers or arrays of them)
+    return placed * (pegs + 1) + misplaced
 
 
 @lru_cache(maxsize=1024)
 def best_guess(params: str, history: tuple[tuple[tuple[int, ...], int, int], ...]) -> tuple[tuple[int, ...], int]:
     """The guess whose answer is worth most, and how many rows fit the answers so far."""
-    codes, counts = _codes(params)
-    fits = np.ones(len(codes), bool)
+    codes, answers = _codes(params)
+    rows = list(codes)
+    fits = np.ones(len(rows), bool)
     for row, placed, misplaced in history:
-        row_counts = np.array([row.count(colour) for colour in range(1, counts.shape[1] + 1)])
-        fits &= _answers(codes, counts, np.array(row), row_counts) == placed * 64 + misplaced
-    possible, their_counts = codes[fits], counts[fits]
-    if not len(possible):
+        if row in codes:
+            fits &= answers[codes[row]] == _answer(placed, misplaced, len(row))
+    left = int(fits.sum())
+    if not left:
         raise NoPlan("guess: no row fits the answers")
-    if len(possible) <= 2:
-        return tuple(map(int, possible[0])), len(possible)
-
-    def worth(row: Array, row_counts: Array) -> float:
-        _, ways = np.unique(_answers(possible, their_counts, row, row_counts), return_counts=True)
-        return -float((ways * np.log2(ways)).sum())
-
+    if left <= 2:
+        return rows[int(fits.argmax())], left
+    kinds = (len(rows[0]) + 1) ** 2
+    told = answers[:, fits] + kinds * np.arange(len(rows))[:, None]
+    ways = np.bincount(told.ravel(), minlength=kinds * len(rows)).reshape(len(rows), kinds)
+    worth = -(ways * np.log2(np.maximum(ways, 1))).sum(1)
     # A row that may be right itself is preferred to one that only tells as much.
-    worths = np.array([worth(row, row_counts) for row, row_counts in zip(codes, counts, strict=True)]) + 1e-6 * fits
-    return tuple(map(int, codes[worths.argmax()])), len(possible)
+    return rows[int((worth + 1e-6 * fits).argmax())], left
 
 
 # ---- Black Box: the shot that tells most, until the balls are known or no shot can tell
@@ -411,8 +418,9 @@ def _boxes(width: int, height: int, least: int, most: int) -> tuple[Array, Array
     return np.array(boxes, np.int8), np.array(outcomes, np.int16)
 
 
-def _shoot(balls: set[tuple[int, int]], lasers: dict[tuple[int, int], int], start: tuple[int, int], width: int,
-           height: int) -> int:
+def _shoot(
+    balls: set[tuple[int, int]], lasers: dict[tuple[int, int], int], start: tuple[int, int], width: int, height: int
+) -> int:
     """Where a shot comes out, or HIT or REFLECTED."""
     x, y = start
     dx, dy = (0, 1) if y == 0 else (0, -1) if y > height else (1, 0) if x == 0 else (-1, 0)
