@@ -29,7 +29,8 @@ typedef struct node {
     game_state *state;
     game_ui *ui;
     int own[PZ_OWN];
-    char *record;
+    char *record; /* whole where the node brought a new board, else its ui part alone; */
+    int home;     /* the board is in the record of this node */
     bool owns_state, stuck, touched; /* touched: the board is not that of the first node */
     int status, h;
     uint64_t board; /* hash of the board */
@@ -57,6 +58,8 @@ typedef struct planner {
     int left_out; /* with leave_out: the value that need not be entered */
     int slack;    /* how much worse a change may be on the way */
     uint64_t trial_board;
+    char *here; /* board and ui of the node that keys are tried at, */
+    const char *here_board; /* and whose board that is */
     int32_t *plan;
     int length;
 } planner;
@@ -136,7 +139,9 @@ static void rewind_to(planner *p, store *in, int keep)
     node first = in->nodes[keep];
     in->nodes[keep] = in->nodes[0];
     in->nodes[0] = first;
+    in->nodes[0].home = 0;
     in->nodes[0].owns_state = true;
+    p->here_board = NULL;
     in->nodes[0].touched = false;
     in->nodes[0].parent = -1;
     in->nodes[0].depth = 0;
@@ -186,14 +191,19 @@ static uint64_t board_key(const planner *p, const char *record)
 /* ---- Trials ---- */
 
 /* Press a key at a node; the result is in the session's trial members, *next the new state if the board changes. */
-static bool press(planner *p, const node *at, int action, game_state **next)
+static bool press(planner *p, const store *in, const node *at, int action, game_state **next)
 {
     pz_session *s = p->s;
+    const size_t board = (size_t)s->layout.ui_offset, ui = (size_t)s->layout.record_size - board;
+    const char *home = in->nodes[at->home].record;
+    if (p->here_board != home) memcpy(p->here, home, board);
+    p->here_board = home;
+    memcpy(p->here + board, at->record + board, ui);
     pz_tick();
     s->state = at->state;
     s->ui = at->ui;
     memcpy(s->own, at->own, sizeof s->own);
-    s->record = at->record;
+    s->record = p->here;
     s->stuck = at->stuck;
     *next = NULL;
     if (s->puzzle->actions[action].key == PZ_UNDO) return false;
@@ -224,7 +234,9 @@ static int keep(planner *p, store *in, const node *from, int parent, int action,
     fresh->owns_state = next != NULL;
     copy_ui(s, fresh->ui, s->trial_ui, fresh->state);
     memcpy(fresh->own, s->trial_own, sizeof fresh->own);
-    memcpy(fresh->record, s->trial_record, (size_t)s->layout.record_size);
+    const size_t from_byte = next ? 0 : (size_t)s->layout.ui_offset;
+    memcpy(fresh->record + from_byte, s->trial_record + from_byte, (size_t)s->layout.record_size - from_byte);
+    fresh->home = next ? in->n - 1 : at.home;
     fresh->touched = at.touched || next;
     fresh->status = next ? s->puzzle->engine->status(next) : at.status;
     fresh->stuck = next ? !fresh->status && s->puzzle->stuck && s->puzzle->stuck(next) : at.stuck;
@@ -234,12 +246,6 @@ static int keep(planner *p, store *in, const node *from, int parent, int action,
     fresh->action = action;
     fresh->depth = at.depth + 1;
     return in->n - 1;
-}
-
-static void push_key(planner *p, int action)
-{
-    if (p->length == LONGEST) pz_fail(PZ_NO_PLAN, "the plan grows beyond %d keys", LONGEST);
-    p->plan[p->length++] = action;
 }
 
 /* Take the way to a node of the near store, and stand there. */
@@ -271,7 +277,7 @@ static int seek(planner *p, const char *want, bool wide, int limit)
         for (int action = 0; action < s->n_actions; action++) {
             game_state *next;
             const node *at = &in->nodes[i];
-            if (!press(p, at, action, &next)) continue;
+            if (!press(p, in, at, action, &next)) continue;
             bool good = false, take;
             int here = at->h;
             if (next) {
@@ -397,6 +403,8 @@ static int transfer(planner *p, const node *from, store *to)
     copy_ui(p->s, ui, old.ui, old.state);
     memcpy(record, old.record, (size_t)p->s->layout.record_size);
     fresh->keys = NULL;
+    fresh->home = to->n - 1;
+    p->here_board = NULL;
     return to->n - 1;
 }
 
@@ -415,7 +423,7 @@ static int expand(planner *p, int from, queue *open, int weight)
     for (int i = 0; i < in->n && in->n < NEAR; i++)
         for (int action = 0; action < s->n_actions; action++) {
             game_state *next;
-            if (!press(p, &in->nodes[i], action, &next)) continue;
+            if (!press(p, in, &in->nodes[i], action, &next)) continue;
             if (!next) {
                 if (is_new(in, trial_key(p, &in->nodes[i], NULL))) keep(p, in, &in->nodes[i], i, action, NULL, 0);
                 continue;
@@ -490,6 +498,8 @@ static void begin(planner *p, pz_session *s, const char *target)
     pz_observe_board(s, initial, start);
     s->puzzle->engine->free_game(initial);
     p->start = start;
+    p->here = snewn(s->layout.record_size + 8, char);
+    memset(p->here, 0, (size_t)s->layout.record_size + 8);
     node *first = add(p, &p->near);
     first->state = s->state;
     first->owns_state = true;

@@ -135,7 +135,7 @@ def main() -> None:
     options = parser.parse_args()
     table = list(rows(options.puzzles, options.seeds))
     options.out.mkdir(exist_ok=True)
-    with open(options.out / "experts.csv", "w", newline="") as file:
+    with (options.out / "experts.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Row._fields)
         writer.writerows(table)

@@ -101,7 +101,7 @@ def test_a_dead_end_in_pegs(undo):
 def test_what_cannot_be_solved_has_no_plan():
     """Random tiles in Same Game: the last colour has a single tile, from the start."""
     session = pp.Session("samegame", game_id="3x2c3s2r:1,1,2,1,1,3")
-    with pytest.raises(NoPlan, match="cannot be solved|no move is left"):
+    with pytest.raises(NoPlan, match=r"cannot be solved|no move is left"):
         session.plan()
 
 
