@@ -293,7 +293,8 @@ static int seek(planner *p, const char *want, bool wide, int limit)
             } else {
                 take = wide || !at->touched;
             }
-            if (!take || !is_new(in, trial_key(p, at, next))) {
+            /* A game may begin as it ends, and is solved by coming back: what is good need not be new. */
+            if (!take || (!is_new(in, trial_key(p, at, next)) && !good)) {
                 if (next) s->puzzle->engine->free_game(next);
                 continue;
             }
@@ -430,7 +431,7 @@ static int expand(planner *p, int from, queue *open, int weight)
             }
             const int status = s->puzzle->engine->status(next);
             const bool lost = status < 0 || (!status && s->puzzle->stuck && s->puzzle->stuck(next));
-            if (lost || !is_new(out, board_key(p, s->trial_record))) {
+            if (lost || (!is_new(out, board_key(p, s->trial_record)) && status <= 0)) {
                 s->puzzle->engine->free_game(next);
                 continue;
             }

@@ -67,6 +67,15 @@ def test_plans_repair(puzzle):
         assert session.status == pp.Status.SOLVED
 
 
+def test_a_game_that_begins_as_it_ends():
+    """The engine calls it solved only after a move: the plan goes away and comes back."""
+    session = pp.Session("netslide", "2x3b1", 29)
+    assert session.status == pp.Status.ONGOING
+    assert (session.observe()["wires"] == session.solution()["wires"]).all()
+    follow(session, session.plan())
+    assert session.status == pp.Status.SOLVED
+
+
 def test_a_plan_is_the_same_again():
     for puzzle in ("net", "sixteen", "tents"):
         plans = [pp.Session(puzzle, pp.spec(puzzle).human_params, 3).plan() for _ in range(2)]
