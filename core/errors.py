@@ -43,6 +43,10 @@ class NoSolution(PuzzleError):
     """The engine has no solution to give from here."""
 
 
+class NoPlan(PuzzleError):
+    """No sequence of actions that solves the game from here is known; the message says why."""
+
+
 class CorruptState(PuzzleError, ValueError):
     """Saved bytes that are truncated, altered, foreign or of another version."""
 
@@ -58,6 +62,7 @@ _BY_CODE: dict[int, type[PuzzleError]] = {
     lib.PZ_ENGINE: EngineError,
     lib.PZ_NO_SOLUTION: NoSolution,
     lib.PZ_CORRUPT: CorruptState,
+    lib.PZ_NO_PLAN: NoPlan,
 }
 
 

@@ -6,13 +6,16 @@ import operator
 import re
 import secrets
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ._native import ffi, lib
 from .errors import InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, raise_for
 from .spec import Layout, PuzzleSpec, canonical_params, handle, layout, spec
+
+if TYPE_CHECKING:
+    from .experts import Hint
 
 Observation = dict[str, np.ndarray[Any, Any]]
 
@@ -379,6 +382,27 @@ class Session:
         self._check(lib.pz_session_solve(self._open()), "solve")
         outcome = self._outcome
         return Step(outcome.changed != 0, _STATUS[outcome.status], outcome.moves, outcome.repeats)
+
+    def plan(self, timeout: float = 30.0) -> list[int]:
+        """Legal actions that lead from here to the solved game. NoPlan where none is known.
+
+        Keys only, never the engine's solve command, and replayed on a clone before they are returned.
+
+        Args:
+            timeout: seconds that one attempt at it may take; 0 for no limit.
+        """
+        actions, count = ffi.new("int32_t **"), ffi.new("int32_t *")
+        self._check(lib.pz_session_plan(self._open(), timeout, actions, count), "plan")
+        return list(ffi.unpack(actions[0], count[0]))
+
+    def hint(self) -> Hint:
+        """The next action of an expert, and what it is for. NoPlan where it knows none.
+
+        Where something is hidden from the player, the expert does not know it either.
+        """
+        from .experts import hint
+
+        return hint(self)
 
     def reset(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> Observation:
         """Start another game of this puzzle; without params with the present ones. Returns the observation."""

@@ -11,7 +11,8 @@ import sys
 from cffi import FFI
 
 CDEF = """
-enum pz_error { PZ_OK, PZ_BAD_PARAMS, PZ_BAD_ID, PZ_TIMEOUT, PZ_ENGINE, PZ_INTERRUPTED, PZ_NO_SOLUTION, PZ_CORRUPT, ... };
+enum pz_error { PZ_OK, PZ_BAD_PARAMS, PZ_BAD_ID, PZ_TIMEOUT, PZ_ENGINE, PZ_INTERRUPTED, PZ_NO_SOLUTION, PZ_CORRUPT, PZ_NO_PLAN,
+    ... };
 #define PZ_FLAG_UNDO ...
 #define PZ_FLAG_HISTORY ...
 #define PZ_UNDO ...
@@ -67,6 +68,7 @@ int pz_session_step(pz_session *session, int action);
 int pz_session_undo(pz_session *session);
 int pz_session_solve(pz_session *session);
 int pz_session_solution(pz_session *session, void *record);
+int pz_session_plan(pz_session *session, double timeout, const int32_t **actions, int32_t *count);
 int pz_session_text(pz_session *session, const char **text);
 int pz_session_pixels(pz_session *session, int width, int height, int form, uint8_t *out);
 int pz_session_save(pz_session *session, const uint8_t **bytes, int64_t *size);
@@ -113,6 +115,7 @@ void pz_watch_signals(void);
 """
 
 SOURCE = """
+#include "plan.h"
 #include "search.h"
 #include "session.h"
 

@@ -195,11 +195,7 @@ static game_state *history_top(const pz_session *s)
     return s->history_length ? s->history[(s->history_start + s->history_length - 1) % PZ_HISTORY] : NULL;
 }
 
-/*
- * Try an action from the present state. Afterwards trial_ui, trial_own and trial_record hold what would be; *next is the
- * state that would follow, or NULL when it stays. Returns whether the observation differs.
- */
-static bool attempt(pz_session *s, const pz_action *action, game_state **next)
+bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
 {
     const pz_puzzle *puzzle = s->puzzle;
     *next = NULL;
@@ -251,7 +247,7 @@ void pz_write_mask(pz_session *s)
             ? -1 : puzzle->legal(s->state, s->ui, s->own, action);
         if (legal < 0) {
             game_state *next;
-            legal = attempt(s, action, &next);
+            legal = pz_attempt(s, action, &next);
             if (next && action->key != PZ_UNDO) puzzle->engine->free_game(next);
         }
         s->mask[a] = (uint8_t)legal;
@@ -549,7 +545,7 @@ void pz_step_guarded(pz_session *s, int a, bool lean)
 {
     const pz_action *action = &s->puzzle->actions[a];
     game_state *next;
-    s->outcome->changed = attempt(s, action, &next);
+    s->outcome->changed = pz_attempt(s, action, &next);
     s->outcome->steps++;
     if (s->outcome->changed) commit(s, action, next);
     if (!lean) {
@@ -635,7 +631,7 @@ int pz_session_undo(pz_session *s)
     guard.session = s;
     if (!setjmp(guard.home)) {
         game_state *next;
-        s->outcome->changed = attempt(s, &undo, &next);
+        s->outcome->changed = pz_attempt(s, &undo, &next);
         if (s->outcome->changed) commit(s, &undo, next);
         s->outcome->ended = pz_end_of(s);
         pz_write_mask(s);

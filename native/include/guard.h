@@ -20,7 +20,8 @@ enum pz_error {
     PZ_ENGINE = 4,
     PZ_INTERRUPTED = 5,
     PZ_NO_SOLUTION = 6,
-    PZ_CORRUPT = 7
+    PZ_CORRUPT = 7,
+    PZ_NO_PLAN = 8
 };
 
 enum { PZ_MESSAGE = 512 };

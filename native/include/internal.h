@@ -56,6 +56,12 @@ struct pz_session {
     pz_layout layout;
 };
 
+/*
+ * Try an action from the present state. Afterwards trial_ui, trial_own and trial_record hold what would be; *next is the
+ * state that would follow, or NULL when it stays. Returns whether the observation differs.
+ */
+bool pz_attempt(pz_session *session, const pz_action *action, game_state **next);
+
 /* One step under the caller's guard. A lean step leaves out what a random policy never reads: mask and repeats. */
 void pz_step_guarded(pz_session *session, int action, bool lean);
 

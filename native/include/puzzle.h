@@ -172,6 +172,12 @@ typedef struct pz_puzzle {
     game_state *(*solved)(const game_state *initial, const game_state *state, const char *aux, const char **error);
     /* NULL, or our own text board (smalloc'ed); needed where the engine has none. */
     char *(*text)(const game_params *params, const game_state *state, const game_ui *ui, const int *own);
+    /* Planning. NULL, or the names of the board fields that make out a solution, parted by spaces: no marks, no errors. */
+    const char *goal;
+    /* NULL, or how far a state is from being solved, for a puzzle that must be searched: 0 when it is. */
+    int (*distance)(const game_state *state);
+    /* NULL, or the engine's next moves from here as it writes them, parted by spaces (smalloc'ed), or NULL for none. */
+    char *(*guide)(const game_state *state, const char *aux);
     /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
     bool full_redraw;
     /* NULL, or what we draw over the engine's picture: our own ui state, or a cursor that the engine lets vanish. */

@@ -122,6 +122,21 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+/* Faces that are still plain, and how far the nearest blue place is. */
+static int pz_distance(const game_state *state)
+{
+    const struct grid_square *here = &state->grid->squares[state->current];
+    int plain = 0;
+    double nearest = 0;
+    for (int face = 0; face < state->solid->nfaces; face++) plain += !state->facecolours[face];
+    for (int at = 0; at < state->grid->nsquares; at++) {
+        const struct grid_square *square = &state->grid->squares[at];
+        const double far = fabs(square->x - here->x) + fabs(square->y - here->y);
+        if (GET_SQUARE(state, at) && (!nearest || far < nearest)) nearest = far;
+    }
+    return 4 * plain + (int)nearest;
+}
+
 PZ_PUZZLE(cube,
     .title = "Cube",
     .rules = "A solid stands on a board of which some squares, or triangles, are blue: as many as the solid has faces. "
@@ -138,6 +153,7 @@ PZ_PUZZLE(cube,
                    "lower sides are A long, the other three B",
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
+    .distance = pz_distance,
     .fields = pz_fields,
     .observe = pz_observe,
     .visit = pz_visit,

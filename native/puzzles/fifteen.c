@@ -38,6 +38,15 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->movecount);
 }
 
+static char *pz_guide(const game_state *state, const char *aux)
+{
+    int x, y;
+    char move[40];
+    if (state->completed || !compute_hint(state, &x, &y)) return NULL;
+    sprintf(move, "M%d,%d", x, y);
+    return dupstr(move);
+}
+
 PZ_PUZZLE(fifteen,
     .title = "Fifteen",
     .rules = "Numbered tiles fill a frame but for one gap. Slide tiles into the gap until they stand in order, row by "
@@ -50,6 +59,7 @@ PZ_PUZZLE(fifteen,
     .params_help = "WxH: width and height",
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
+    .guide = pz_guide,
     .fields = pz_fields,
     .observe = pz_observe,
     .visit = pz_visit);

@@ -88,6 +88,17 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+static char *pz_guide(const game_state *state, const char *aux)
+{
+    const char *error;
+    if (completed(state->w, state->h, state->grid)) return NULL;
+    char *route = solve_game(state, state, aux, &error);
+    pz_text moves = {NULL, 0, 0};
+    for (char *colour = strtok(route + 1, ","); colour; colour = strtok(NULL, ",")) pz_print(&moves, "M%s ", colour);
+    sfree(route);
+    return moves.chars;
+}
+
 PZ_PUZZLE(flood,
     .title = "Flood",
     .rules = "Each square has a colour, and the lake is the square in the top left corner with all that is joined to "
@@ -104,6 +115,7 @@ PZ_PUZZLE(flood,
                    "mN: moves allowed beyond what the engine's solver needs",
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
+    .guide = pz_guide,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,

@@ -91,6 +91,17 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return solved ? solved : pz_follow_route(initial, error);
 }
 
+static char *pz_guide(const game_state *state, const char *aux)
+{
+    const char *error = NULL;
+    char *route = state->dead ? NULL : solve_game(NULL, state, NULL, &error);
+    if (!route) return NULL;
+    pz_text moves = {NULL, 0, 0};
+    for (const char *at = route + 1; *at; at++) pz_print(&moves, "%c ", *at);
+    sfree(route);
+    return moves.chars;
+}
+
 PZ_PUZZLE(inertia,
     .title = "Inertia",
     .rules = "A ball slides over the board and must collect every gem. Once pushed it does not halt until a wall or "
@@ -105,6 +116,7 @@ PZ_PUZZLE(inertia,
     .params_help = "WxH: width and height",
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
+    .guide = pz_guide,
     .fields = pz_fields,
     .observe = pz_observe,
     .visit = pz_visit,

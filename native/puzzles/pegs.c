@@ -63,6 +63,93 @@ static bool pz_stuck(const game_state *state)
     return true;
 }
 
+/* Pegs left; those that stand alone are harder to get rid of, and so are those far from the others. */
+static int pz_distance(const game_state *state)
+{
+    const int w = state->w, h = state->h;
+    int pegs = 0, alone = 0, left = w, right = 0, top = h, bottom = 0;
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            const unsigned char *square = state->grid + y * w + x;
+            if (*square != GRID_PEG) continue;
+            pegs++;
+            left = min(left, x);
+            right = max(right, x);
+            top = min(top, y);
+            bottom = max(bottom, y);
+            alone += !((x && square[-1] == GRID_PEG) || (x + 1 < w && square[1] == GRID_PEG) ||
+                       (y && square[-w] == GRID_PEG) || (y + 1 < h && square[w] == GRID_PEG));
+        }
+    return 4 * (pegs - 1) + 2 * alone + right - left + bottom - top;
+}
+
+/*
+ * Depth first over bitmaps of the board, each seen once: that settles small boards, solvable or not, at once. A set of
+ * this many boards is the limit; beyond, and on boards of more than 64 squares, the general search takes over.
+ */
+enum { PZ_KNOWN = 1 << 21, PZ_JUMPS = 4 * 64 };
+
+typedef struct pz_solver {
+    struct { uint64_t all, before; int from, to; } jumps[PZ_JUMPS];
+    int n_jumps, n_known, depth;
+    int way[64];
+    uint64_t *known;
+} pz_solver;
+
+static bool pz_solve_from(pz_solver *solver, uint64_t pegs)
+{
+    pz_tick();
+    if (!(pegs & (pegs - 1))) return true;
+    uint64_t at = pegs * 0x9E3779B97F4A7C15u >> 43;
+    for (; solver->known[at]; at = (at + 1) & (PZ_KNOWN - 1))
+        if (solver->known[at] == pegs) return false;
+    if (solver->n_known++ > PZ_KNOWN / 4 * 3) return false;
+    solver->known[at] = pegs;
+    for (int jump = 0; jump < solver->n_jumps; jump++) {
+        if ((pegs & solver->jumps[jump].all) != solver->jumps[jump].before) continue;
+        solver->way[solver->depth++] = jump;
+        if (pz_solve_from(solver, pegs ^ solver->jumps[jump].all)) return true;
+        solver->depth--;
+    }
+    return false;
+}
+
+static char *pz_guide(const game_state *state, const char *aux)
+{
+    static const int dx[4] = {1, -1, 0, 0}, dy[4] = {0, 0, 1, -1};
+    const int w = state->w, h = state->h;
+    if (w * h > 64) return NULL;
+    pz_solver *solver = snew(pz_solver);
+    memset(solver, 0, sizeof *solver);
+    uint64_t pegs = 0;
+    for (int at = 0; at < w * h; at++) {
+        const int x = at % w, y = at / w;
+        if (state->grid[at] == GRID_PEG) pegs |= (uint64_t)1 << at;
+        for (int way = 0; way < 4; way++) {
+            const int tx = x + 2 * dx[way], ty = y + 2 * dy[way], to = ty * w + tx, over = (at + to) / 2;
+            if (tx < 0 || tx >= w || ty < 0 || ty >= h || state->grid[at] == GRID_OBST ||
+                state->grid[to] == GRID_OBST || state->grid[over] == GRID_OBST)
+                continue;
+            const uint64_t before = (uint64_t)1 << at | (uint64_t)1 << over;
+            solver->jumps[solver->n_jumps].before = before;
+            solver->jumps[solver->n_jumps].all = before | (uint64_t)1 << to;
+            solver->jumps[solver->n_jumps].from = at;
+            solver->jumps[solver->n_jumps++].to = to;
+        }
+    }
+    solver->known = snewn(PZ_KNOWN, uint64_t);
+    memset(solver->known, 0, PZ_KNOWN * sizeof *solver->known);
+    pz_text moves = {NULL, 0, 0};
+    if (pz_solve_from(solver, pegs))
+        for (int i = 0; i < solver->depth; i++) {
+            const int from = solver->jumps[solver->way[i]].from, to = solver->jumps[solver->way[i]].to;
+            pz_print(&moves, "%d,%d-%d,%d ", from % w, from / w, to % w, to / w);
+        }
+    sfree(solver->known);
+    sfree(solver);
+    return moves.chars;
+}
+
 PZ_PUZZLE(pegs,
     .title = "Pegs",
     .rules = "Pegs stand in the holes of a board. A peg may jump over a neighbour, across or down, into the empty hole "
@@ -81,6 +168,9 @@ PZ_PUZZLE(pegs,
     .params_alias = "Random=random",
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
+    .goal = "pegs",
+    .distance = pz_distance,
+    .guide = pz_guide,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,

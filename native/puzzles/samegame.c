@@ -93,6 +93,24 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+/* Tiles left; those without a neighbour of their colour count more, and the last one of a colour most. */
+static int pz_distance(const game_state *state)
+{
+    const int w = state->params.w;
+    int far = 0, count[16] = {0};
+    for (int at = 0; at < state->n; at++) {
+        const int colour = state->tiles[at];
+        if (!colour) continue;
+        count[colour]++;
+        far += 2;
+        if (!((at % w && state->tiles[at - 1] == colour) || ((at + 1) % w && state->tiles[at + 1] == colour) ||
+              (at >= w && state->tiles[at - w] == colour) || (at + w < state->n && state->tiles[at + w] == colour)))
+            far += 2;
+    }
+    for (int colour = 1; colour < 16; colour++) far += count[colour] == 1 ? 1000 : 0;
+    return far;
+}
+
 PZ_PUZZLE(samegame,
     .title = "Same Game",
     .rules = "Coloured tiles fill a box. Tiles of one colour that touch across or down form a group, and a group of "
@@ -111,6 +129,8 @@ PZ_PUZZLE(samegame,
                    "r: random tiles, perhaps not soluble",
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
+    .goal = "tiles",
+    .distance = pz_distance,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,

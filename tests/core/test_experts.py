@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import puzzleport as pp
+from puzzleport.errors import NoPlan
+from puzzleport.experts import ExpertPolicy, best_guess, edge_square, mine_odds
+
+from ..conftest import PUZZLES, play
+
+HIDDEN = [puzzle for puzzle in PUZZLES if pp.spec(puzzle).hidden]
+OPEN = [puzzle for puzzle in PUZZLES if not pp.spec(puzzle).hidden]
+
+
+def both_levels(puzzle: str) -> list[str]:
+    about = pp.spec(puzzle)
+    return list(dict.fromkeys([about.easiest_params, about.human_params]))
+
+
+def follow(session: pp.Session, plan: list[int]) -> None:
+    """Take the actions; each must be legal, and only the last may end the game."""
+    for number, action in enumerate(plan):
+        assert session.status == pp.Status.ONGOING, number
+        assert session.mask()[action], (number, session.actions[action])
+        assert session.step(action).changed
+
+
+@pytest.mark.parametrize("puzzle", OPEN)
+def test_plans_solve(puzzle):
+    """At both of the paper's levels, within the paper's bound, and the session itself stays as it was."""
+    for params in both_levels(puzzle):
+        lengths = []
+        for seed in range(6):
+            session = pp.Session(puzzle, params, seed)
+            before = session.hash()
+            plan = session.plan()
+            assert session.hash() == before
+            assert session.steps == 0
+            follow(session, plan)
+            assert session.status == pp.Status.SOLVED
+            lengths.append(len(plan))
+        assert np.mean(lengths) <= pp.optimal_steps(puzzle, params)
+
+
+@pytest.mark.parametrize("puzzle", OPEN)
+def test_plans_repair(puzzle):
+    """After random play wrong entries stand on the board, and sometimes a key is held."""
+    about = pp.spec(puzzle)
+    for seed in range(4):
+        session = pp.Session(puzzle, about.easiest_params, seed)
+        random = np.random.default_rng(seed)
+        for _ in range(25):
+            copy = session.clone()
+            copy.step(int(random.choice(np.flatnonzero(session.mask()))))
+            if copy.status == pp.Status.ONGOING:
+                session = copy
+        try:
+            plan = session.plan()
+        except NoPlan:
+            # Only here can play itself use up what a solution needs.
+            assert puzzle == "flood"
+            continue
+        follow(session, plan)
+        assert session.status == pp.Status.SOLVED
+
+
+def test_a_game_that_begins_as_it_ends():
+    """The engine calls it solved only after a move: the plan goes away and comes back."""
+    session = pp.Session("netslide", "2x3b1", 29)
+    assert session.status == pp.Status.ONGOING
+    assert (session.observe()["wires"] == session.solution()["wires"]).all()
+    follow(session, session.plan())
+    assert session.status == pp.Status.SOLVED
+
+
+def test_a_plan_is_the_same_again():
+    for puzzle in ("net", "sixteen", "tents"):
+        plans = [pp.Session(puzzle, pp.spec(puzzle).human_params, 3).plan() for _ in range(2)]
+        assert plans[0] == plans[1]
+
+
+def test_nothing_to_do_in_a_solved_game():
+    session = pp.Session("net", "3x3", 1)
+    session.solve()
+    assert session.plan() == []
+    with pytest.raises(NoPlan, match="solved"):
+        session.hint()
+
+
+@pytest.mark.parametrize("undo", [True, False])
+def test_a_dead_end_in_pegs(undo):
+    """Two pegs that cannot meet: a plan takes the jump back if it may, and says so if not."""
+    session = pp.Session("pegs", "5x7cross", 0, undo=undo)
+    random = np.random.default_rng(0)
+    while session.status == pp.Status.ONGOING and session.mask()[:5].any():
+        session.step(int(random.choice(np.flatnonzero(session.mask()[:5]))))
+    if undo:
+        plan = session.plan()
+        assert session.actions[plan[0]] == "UNDO"
+        follow(session, plan)
+        assert session.status == pp.Status.SOLVED
+    else:
+        with pytest.raises(NoPlan, match="lost"):
+            session.plan()
+
+
+def test_what_cannot_be_solved_has_no_plan():
+    """Random tiles in Same Game: the last colour has a single tile, from the start."""
+    session = pp.Session("samegame", game_id="3x2c3s2r:1,1,2,1,1,3")
+    with pytest.raises(NoPlan, match=r"cannot be solved|no move is left"):
+        session.plan()
+
+
+@pytest.mark.parametrize("puzzle", HIDDEN)
+def test_hidden_puzzles_have_no_plan(puzzle):
+    with pytest.raises(NoPlan, match="hidden"):
+        pp.Session(puzzle, seed=1).plan()
+
+
+@pytest.mark.parametrize(("puzzle", "at_least"), [("mines", 19), ("guess", 20), ("blackbox", 20)])
+def test_experts_by_sight(puzzle, at_least):
+    """Twenty games at the human level, without UNDO."""
+    policy, solved = ExpertPolicy(puzzle), 0
+    for seed in range(20):
+        session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed, undo=False)
+        while session.status == pp.Status.ONGOING:
+            action = policy(session)
+            assert session.mask()[action]
+            session.step(action)
+            assert session.steps < pp.optimal_steps(puzzle, session.params)
+        solved += session.status == pp.Status.SOLVED
+    assert solved >= at_least
+
+
+def test_an_expert_by_sight_knows_nothing_more():
+    """Two games that look the same get the same action, whatever lies below."""
+    policy = ExpertPolicy("mines")
+    sessions = [pp.Session("mines", "9x9n10", seed, undo=False) for seed in range(40)]
+    for session in sessions:
+        session.step("SELECT")
+    seen: dict[bytes, set[int]] = {}
+    for session in sessions:
+        looks = b"".join(view.tobytes() for view in session.observe().values())
+        seen.setdefault(looks, set()).add(policy(session))
+    assert all(len(actions) == 1 for actions in seen.values())
+
+
+def test_mine_odds_are_exact():
+    """Against counting all layouts of a small board."""
+    random = np.random.default_rng(1)
+    for _ in range(60):
+        mines = np.zeros((4, 4), int)
+        mines.flat[random.choice(16, 4, replace=False)] = 1
+        around = np.pad(mines, 1)
+        counts = sum(around[a : a + 4, b : b + 4] for a in range(3) for b in range(3)) - mines
+        numbers = np.where((random.random((4, 4)) < 0.4) & (mines == 0), counts, -1)
+        covered = [tuple(map(int, at)) for at in np.argwhere(numbers < 0)]
+        hits = dict.fromkeys(covered, 0)
+        layouts = 0
+        for chosen in itertools.combinations(covered, 4):
+            trial = np.zeros((6, 6), int)
+            for y, x in chosen:
+                trial[y + 1, x + 1] = 1
+            near = sum(trial[a : a + 4, b : b + 4] for a in range(3) for b in range(3)) - trial[1:5, 1:5]
+            if (near == numbers)[numbers >= 0].all():
+                layouts += 1
+                for cell in chosen:
+                    hits[cell] += 1
+        for cell, odd in mine_odds(numbers, 4).items():
+            assert odd == pytest.approx(hits[cell] / layouts)
+
+
+def test_guesses_narrow_down():
+    row, left = best_guess("c6p4g10Bm", ())
+    assert left == 6**4
+    _, fewer = best_guess("c6p4g10Bm", ((row, 1, 1),))
+    assert 0 < fewer < left
+    with pytest.raises(NoPlan, match="no row fits"):
+        best_guess("c6p4g10Bm", (((1, 1, 1, 1), 0, 0), ((2, 2, 2, 2), 0, 0), ((3, 4, 5, 6), 0, 0)))
+
+
+def test_lasers_stand_around_the_box():
+    assert [edge_square(laser, 2, 3) for laser in range(10)] == [
+        (1, 0), (2, 0), (3, 1), (3, 2), (3, 3), (2, 4), (1, 4), (0, 3), (0, 2), (0, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES)
+def test_hints(puzzle):
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, 5)
+    hint = session.hint()
+    assert session.mask()[hint.action]
+    assert hint.purpose
+
+
+@pytest.mark.parametrize("puzzle", ["bridges", "cube", "mines"])
+def test_a_policy_copes_with_others_actions(puzzle):
+    """As when a learner acts and the expert only says what it would have done."""
+    policy = ExpertPolicy(puzzle)
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, 2)
+    for turn in range(10):
+        if session.status == pp.Status.ONGOING:
+            assert session.mask()[policy(session)]
+            play(session, 1, seed=turn, legal=True)
+    with pytest.raises(ValueError, match="asked about"):
+        ExpertPolicy("net")(session if session.puzzle != "net" else pp.Session("flip"))
