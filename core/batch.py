@@ -122,6 +122,8 @@ class Batch:
         A single seed gives slot i the seed ``seed + i``; a sequence gives each its own. Where there is no seed, a slot
         that has played goes on with the next episode of its stream, and one that has not draws a seed.
         """
+        if which is not None and np.shape(which) != (self.n,):
+            raise ValueError(f"which has one entry for each of {self.n} sessions, not the shape {np.shape(which)}")
         seeds, counts = self.streams()
         wanted: Sequence[int | None]
         if seed is None or isinstance(seed, (int, np.integer)):
@@ -208,8 +210,13 @@ class Batch:
 
     def session(self, slot: int) -> Session:
         """An independent copy of the session in a slot."""
+        if not 0 <= slot < self.n:
+            raise IndexError(f"the slots are 0 to {self.n - 1}, not {slot}")
+        pointer = lib.pz_batch_session(self._open(), slot)
+        if pointer == ffi.NULL:
+            raise InvalidAction(f"reset slot {slot} before copying its session")
         result = ffi.new("pz_session **")
-        code = lib.pz_session_clone(lib.pz_batch_session(self._open(), slot), result)
+        code = lib.pz_session_clone(pointer, result)
         self._check(code)
         return Session._from(result[0], self.timeout)
 
@@ -261,8 +268,7 @@ class Batch:
     def close(self) -> None:
         """Free the sessions and threads now."""
         if self._handle is not None:
-            ffi.release(self._handle)
-            self._handle = None
+            self._handle = None  # a call in another thread keeps what it works on until it is done
 
     def __enter__(self) -> Batch:
         return self

@@ -106,7 +106,7 @@ def parse_game_id(puzzle: str, game_id: str) -> GameID:
             raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {game_id!r}")
         return GameID(params, None, rest)
     if mark == "#":
-        if not re.fullmatch("0|[1-9][0-9]*", rest) or int(rest) > MAX_SEED:
+        if not re.fullmatch("0|[1-9][0-9]{0,19}", rest) or int(rest) > MAX_SEED:
             raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {game_id!r}")
         return GameID(params, int(rest), None)
     return GameID(params, random_seed(), None)
@@ -169,7 +169,7 @@ class Session:
     def _adopt(self, pointer: Any) -> None:  # noqa: ANN401 (a cffi pointer)
         """Own a native session: free it when we go, and give it our buffers to write to."""
         self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
-        self._pointer = pointer
+        self._pointer = self._handle  # so that a call in another thread keeps alive what it works on
         native = lib.pz_session_puzzle(pointer)
         self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
         self.actions: tuple[str, ...] = self.spec.actions[: lib.pz_n_actions(pointer)]
@@ -463,7 +463,6 @@ class Session:
     def close(self) -> None:
         """Free the native side now rather than when the last reference goes. Closing twice is fine."""
         if self._handle is not None:
-            ffi.release(self._handle)
             self._handle = self._pointer = None
 
     @property

@@ -206,6 +206,7 @@ struct pz_batch {
     const uint8_t *which;
     int autoreset;
 
+    pz_flag busy; /* one thread at a time: a second one is refused, not let in */
     pthread_mutex_t lock;
     int error, failed_slot;
     char message[PZ_MESSAGE];
@@ -248,6 +249,10 @@ static void bind_slot(pz_batch *b, int at)
 
 static bool draw_slot(pz_batch *b, int at, uint8_t *frames)
 {
+    if (!b->slots[at].session) {
+        note_error(b, at, pz_refuse(PZ_ENGINE, "this slot has no game; reset it"));
+        return false;
+    }
     const pz_batch_buffers *to = &b->buffers;
     const size_t size = (size_t)to->width * (size_t)to->height * (to->form & PZ_PICTURE_GREY ? 1 : 3);
     int error = pz_session_pixels(b->slots[at].session, to->width, to->height, to->form, frames + (size_t)at * size);
@@ -322,7 +327,12 @@ static pz_session *take_made(pz_batch *b, slot *place)
     pz_session *made = NULL;
     pthread_mutex_lock(&b->lock);
     if (place->wished_seed == place->seed && place->wished_episode == place->episode) {
-        while (place->wish == BEING_MADE) pthread_cond_wait(&b->made, &b->lock);
+        while (place->wish == BEING_MADE && !b->team->cancelled) {
+            if (!wait_a_moment(&b->made, &b->lock)) continue;
+            pthread_mutex_unlock(&b->lock); /* the host's lock and ours are never held together */
+            if (pz_wants_out()) b->team->cancelled = true;
+            pthread_mutex_lock(&b->lock);
+        }
         if (place->wish == READY) made = place->next;
         if (made) place->next = NULL;
     }
@@ -349,7 +359,9 @@ static bool start_episode(pz_batch *b, int at)
     slot *place = &b->slots[at];
     int error = PZ_OK;
     pz_session *fresh = take_made(b, place);
-    if (!fresh) {
+    if (!fresh && b->team->cancelled) {
+        error = pz_refuse(PZ_INTERRUPTED, "interrupted");
+    } else if (!fresh) {
         const double began = pz_now();
         error = make_game(b, place->seed, place->episode, &fresh);
         pthread_mutex_lock(&b->lock);
@@ -390,13 +402,13 @@ static void step_slots(void *context, int64_t from, int64_t to)
     for (int at = (int)from; at < to; at++) {
         slot *place = &b->slots[at];
         pz_outcome *outcome = &b->buffers.outcomes[at];
-        if (place->ended && b->autoreset != PZ_AUTORESET_OFF) {
+        if ((place->ended || !place->session) && b->autoreset != PZ_AUTORESET_OFF) {
             /* The action is ignored: this step shows the first observation of the next episode. */
             place->episode++;
             if (start_episode(b, at)) *outcome = *place->session->outcome;
             continue;
         }
-        if (place->ended) continue;
+        if (place->ended || !place->session) continue;
         int error = pz_session_step(place->session, (int)b->actions[at]);
         if (error) {
             note_error(b, at, error);
@@ -429,11 +441,16 @@ static void draw_slots(void *context, int64_t from, int64_t to)
 
 static int run(pz_batch *b, task job, int64_t grain)
 {
+    if (atomic_exchange(&b->busy, true)) return pz_refuse(PZ_ENGINE, "this batch is in use by another thread");
     b->error = PZ_OK;
     b->failed_slot = -1;
     forget_lost_maker(b);
     team_run(b->team, job, b, b->n, grain);
-    return b->error ? pz_refuse(b->error, b->message) : PZ_OK;
+    /* A signal that came when nobody could stop any more is still to be told. */
+    if (b->team->cancelled && !b->error) note_error(b, 0, pz_refuse(PZ_INTERRUPTED, "interrupted"));
+    int error = b->error ? pz_refuse(b->error, b->message) : PZ_OK;
+    atomic_store(&b->busy, false);
+    return error;
 }
 
 int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads, int flags, double timeout,
@@ -629,6 +646,7 @@ static int play_episode(rollout *r, pz_session *s, uint64_t seed)
     pz_guard guard;
     pz_enter(&guard, s->pool, 0); /* an episode may take long: no deadline but the signals */
     guard.session = s;
+    guard.interruptible = true;
     if (!setjmp(guard.home)) {
         uint64_t noise = kept;
         for (int step = 0; !s->outcome->status && step < r->max_steps; step++) {
@@ -680,6 +698,7 @@ int pz_rollout(const pz_puzzle *puzzle, const char *params, int flags, double ti
     if (!t) return pz_refuse(PZ_ENGINE, "out of memory");
     pthread_mutex_init(&r.lock, NULL);
     team_run(t, play_episodes, &r, episodes, 1);
+    if (t->cancelled) stop_rollout(&r, pz_refuse(PZ_INTERRUPTED, "interrupted"));
     team_free(t);
     pthread_mutex_destroy(&r.lock);
     return r.error ? pz_refuse(r.error, r.message) : PZ_OK;

@@ -1,9 +1,12 @@
 /*
  * Plays puzzles at random and checks what the session promises, in C so that it can run under sanitizers:
- * bounds, the mask against brute force, clone and save in lockstep, undo, text, solve, and that nothing is left behind.
+ * bounds, the mask against brute force, clone and save in lockstep, undo, text, pictures, solve, and that nothing is left
+ * behind.
  *
- *     check [steps] [seeds] [params...]     (all puzzles of the build at easiest, human and default when none are given)
+ *     check NAME|all [steps] [seeds] [params...]     (at easiest, human and default when no parameters are given)
+ *     check threads [steps]                          (batches, rollouts and sessions on several threads at once)
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +98,20 @@ static void expect_exact_mask(pz_session *s)
     }
 }
 
+/* Pictures of any shape, the smallest and the oddest too: too small is refused, everything else is drawn. */
+static void expect_pictures(pz_session *s, int which)
+{
+    static const int sizes[][2] = {{128, 128}, {1, 1}, {40, 300}, {301, 57}, {64, 64}, {16, 16}, {500, 500}};
+    const int n = (int)(sizeof sizes / sizeof *sizes);
+    for (int i = 0; i < 2; i++) { /* the same size twice draws the second time on top of the first */
+        const int *size = sizes[which % n];
+        uint8_t *pixels = malloc((size_t)size[0] * (size_t)size[1] * 3);
+        int error = pz_session_pixels(s, size[0], size[1], which % 3, pixels);
+        EXPECT(!error || error == PZ_BAD_PARAMS, "picture of %d x %d: %s", size[0], size[1], pz_last_error());
+        free(pixels);
+    }
+}
+
 static void play(const pz_puzzle *puzzle, const char *params, int seed, int steps)
 {
     char digits[32];
@@ -109,7 +126,8 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
     pz_session *twin = clone(s);
     const char *text;
     int changes = 0, solved = 0, lost = 0, episode = 0;
-    for (int step = 0; step < steps && twin && !failures; step++) {
+    const int before = failures;
+    for (int step = 0; step < steps && twin && failures == before; step++) {
         expect_bounds(s);
         if (step % 97 == 0) expect_exact_mask(s);
         if (step % 193 == 0) {
@@ -120,6 +138,7 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
             if (!twin) break;
             EXPECT(!pz_session_text(s, &text) && *text, "no text: %s", pz_last_error());
         }
+        if (step % 61 == 0) expect_pictures(s, step / 61);
         int a = (int)draw((uint64_t)s->n_actions);
         error = pz_session_step(s, a);
         EXPECT(!error, "step: %s", pz_last_error());
@@ -168,11 +187,106 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
     EXPECT(pz_live_pools() == 0, "%zu pools are left", pz_live_pools());
 }
 
+/* ---- Threads ---- */
+
+enum { THREADS = 4, SLOTS = 24 };
+
+static void batch(const pz_puzzle *puzzle, int steps)
+{
+    pz_batch *b = NULL;
+    int error = pz_batch_new(puzzle, puzzle->easiest, SLOTS, THREADS, PZ_FLAG_UNDO | PZ_FLAG_HISTORY, 60, 50, 0, &b);
+    EXPECT(!error, "batch: %s", pz_last_error());
+    if (error) return;
+    const size_t record = (size_t)pz_batch_layout(b)->record_size, frame = 64 * 64 * 3;
+    pz_batch_buffers buffers = {.width = 64, .height = 64, .form = PZ_PICTURE_RGB};
+    buffers.records = calloc(SLOTS, record);
+    buffers.masks = calloc(SLOTS, PZ_MAX_ACTIONS);
+    buffers.outcomes = calloc(SLOTS, sizeof(pz_outcome));
+    buffers.final_records = calloc(SLOTS, record);
+    buffers.final_masks = calloc(SLOTS, PZ_MAX_ACTIONS);
+    buffers.frames = calloc(SLOTS, frame);
+    buffers.final_frames = calloc(SLOTS, frame);
+    pz_batch_bind(b, &buffers);
+    uint64_t seeds[SLOTS], episodes[SLOTS] = {0};
+    int64_t actions[SLOTS];
+    for (int i = 0; i < SLOTS; i++) seeds[i] = (uint64_t)i;
+    EXPECT(!pz_batch_reset(b, seeds, episodes, NULL), "batch reset: %s", pz_last_error());
+    const int n = pz_n_actions(pz_batch_session(b, 0));
+    for (int step = 0; step < steps; step++) {
+        for (int i = 0; i < SLOTS; i++) actions[i] = (int64_t)draw((uint64_t)n);
+        error = pz_batch_step(b, actions, step < steps / 2 ? PZ_AUTORESET_SAME_STEP : PZ_AUTORESET_NEXT_STEP);
+        EXPECT(!error, "batch step: %s", pz_last_error());
+    }
+    pz_batch_free(b);
+    int32_t status[SLOTS], taken[SLOTS];
+    for (int policy = PZ_POLICY_RANDOM; policy <= PZ_POLICY_MASKED; policy++) {
+        volatile int64_t progress = 0;
+        error = pz_rollout(puzzle, puzzle->easiest, PZ_FLAG_UNDO, 60, policy, THREADS, SLOTS, seeds, steps, status, taken,
+                           &progress);
+        EXPECT(!error, "rollout: %s", pz_last_error());
+    }
+    free(buffers.records), free(buffers.masks), free(buffers.outcomes), free(buffers.final_records);
+    free(buffers.final_masks), free(buffers.frames), free(buffers.final_frames);
+}
+
+/* All puzzles in one thread, each thread in another order: everything that the engine keeps in statics is hit together. */
+static void *alone(void *argument)
+{
+    const int offset = *(const int *)argument;
+    for (int i = 0; i < pz_count(); i++) {
+        const pz_puzzle *puzzle = pz_puzzle_at((i + offset * 10) % pz_count());
+        pz_session *s = NULL, *copy = NULL;
+        const char *text, *title, *params;
+        const uint8_t *bytes;
+        int64_t size;
+        uint8_t pixels[64 * 64 * 3];
+        int bad = pz_session_new(puzzle, puzzle->easiest, "7", NULL, PZ_FLAG_UNDO, 60, &s);
+        for (int step = 0; !bad && step < 60; step++) bad = pz_session_step(s, (step * 7 + step / 5) % s->n_actions);
+        bad = bad || pz_session_save(s, &bytes, &size) || pz_session_load(bytes, size, &copy);
+        bad = bad || pz_session_text(s, &text) || pz_session_clone(s, &copy);
+        if (!bad) pz_session_pixels(s, 64, 64, PZ_PICTURE_RGB, pixels);
+        if (!bad && pz_can_solve(puzzle)) pz_session_solve(s);
+        pz_session *refused = NULL;
+        pz_session_new(puzzle, puzzle->easiest, NULL, "~", 0, 60, &refused); /* complaints lie in static buffers */
+        if (pz_preset_count(puzzle)) pz_preset(puzzle, 0, &title, &params);
+        if (bad) printf("FAIL %s: %s\n", puzzle->name, pz_last_error());
+        pz_session_free(s);
+        pz_session_free(copy);
+        pz_session_free(refused);
+    }
+    return NULL;
+}
+
+static void threads(int steps)
+{
+    pthread_t team[THREADS];
+    int numbers[THREADS];
+    for (int t = 0; t < THREADS; t++) {
+        numbers[t] = t;
+        pthread_create(&team[t], NULL, alone, &numbers[t]);
+    }
+    for (int t = 0; t < THREADS; t++) pthread_join(team[t], NULL);
+    for (int p = 0; p < pz_count(); p++) {
+        where_puzzle = pz_puzzle_at(p)->name;
+        where_params = pz_puzzle_at(p)->easiest;
+        batch(pz_puzzle_at(p), steps);
+    }
+    printf("threads: %d puzzles, %d steps of %d slots on %d threads\n", pz_count(), steps, SLOTS, THREADS);
+}
+
 int main(int argc, char **argv)
 {
-    int steps = argc > 1 ? atoi(argv[1]) : 2000, seeds = argc > 2 ? atoi(argv[2]) : 3;
+    const char *name = argc > 1 ? argv[1] : "all";
+    int steps = argc > 2 ? atoi(argv[2]) : 2000, seeds = argc > 3 ? atoi(argv[3]) : 3;
+    if (!strcmp(name, "threads")) {
+        threads(argc > 2 ? steps : 100);
+        printf("%d failures\n", failures);
+        return failures != 0;
+    }
+    int before = 0;
     for (int p = 0; p < pz_count(); p++) {
         const pz_puzzle *puzzle = pz_puzzle_at(p);
+        if (strcmp(name, "all") && strcmp(name, puzzle->name)) continue;
         const char *fallback = NULL;
         where_puzzle = puzzle->name;
         where_params = "(default)";
@@ -181,10 +295,11 @@ int main(int argc, char **argv)
         snprintf(usual, sizeof usual, "%s", pz_preset_count(puzzle) && !pz_preset(puzzle, 0, &(const char *){0}, &fallback)
                  ? fallback : puzzle->human);
         const char *levels[] = {puzzle->easiest, puzzle->human, usual};
-        for (int seed = 1; seed <= seeds && !failures; seed++) {
-            for (int l = 0; l < 3 && argc <= 3; l++) play(puzzle, levels[l], seed, steps);
-            for (int l = 3; l < argc; l++) play(puzzle, argv[l], seed, steps);
+        for (int seed = 1; seed <= seeds && failures == before; seed++) {
+            for (int l = 0; l < 3 && argc <= 4; l++) play(puzzle, levels[l], seed, steps);
+            for (int l = 4; l < argc; l++) play(puzzle, argv[l], seed, steps);
         }
+        before = failures;
     }
     printf("%d failures\n", failures);
     return failures != 0;

@@ -68,12 +68,18 @@ void pz_out_of_fuel(void)
         guard->started = now;
     else if (guard->timeout > 0 && now - guard->started > guard->timeout)
         pz_fail(PZ_TIMEOUT, "no result within %g seconds", guard->timeout);
+    if (!guard->interruptible || guard->locked) return; /* a signal's handler may want the lock too */
     if (cancelled) {
         if (*cancelled) pz_fail(PZ_INTERRUPTED, "interrupted");
-    } else if (guard->interruptible && pz_interrupted && now - guard->asked > ask_every) {
+    } else if (now - guard->asked > ask_every) {
         guard->asked = now;
-        if (pz_interrupted()) pz_fail(PZ_INTERRUPTED, "interrupted");
+        if (pz_wants_out()) pz_fail(PZ_INTERRUPTED, "interrupted");
     }
+}
+
+bool pz_wants_out(void)
+{
+    return cancelled ? *cancelled : pz_interrupted && pz_interrupted();
 }
 
 void pz_become_worker(pz_flag *flag)

@@ -60,6 +60,7 @@ struct pz_pool {
     chunk *chunks;
     char *bump, *end;
     size_t next_chunk, bytes, blocks;
+    bool clean;
     block *free[CLASSES];
 };
 
@@ -132,6 +133,7 @@ void *smalloc(size_t size)
         b->class = class;
     }
     pool->blocks++;
+    if (pool->clean) memset(b + 1, 0, size);
     return b + 1;
 }
 
@@ -166,6 +168,7 @@ typedef struct block {
 struct pz_pool {
     block all;
     size_t bytes, blocks;
+    bool clean;
 };
 
 pz_pool *pz_pool_new(void)
@@ -202,6 +205,7 @@ void *smalloc(size_t size)
     b->next->previous = pool->all.next = b;
     pool->bytes += size;
     pool->blocks++;
+    if (pool->clean) memset(b + 1, 0, size);
     return b + 1;
 }
 
@@ -228,6 +232,11 @@ void *srealloc(void *payload, size_t size)
 }
 
 #endif
+
+void pz_pool_clean(pz_pool *pool, bool clean)
+{
+    pool->clean = clean;
+}
 
 size_t pz_pool_bytes(const pz_pool *pool)
 {

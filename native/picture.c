@@ -129,7 +129,8 @@ static void hand_out(const pz_picture *p, uint8_t *out, int form)
 
 int pz_session_pixels(pz_session *s, int width, int height, int form, uint8_t *out)
 {
-    if (pz_is_dead(s)) return PZ_ENGINE;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;

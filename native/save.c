@@ -87,12 +87,26 @@ static void get_block(pz_visitor *visitor, void *data, size_t size)
     get(r, data, size);
 }
 
+static void get_bools(pz_visitor *visitor, void *data, size_t size)
+{
+    reader *r = (reader *)visitor;
+    get_int(r, (int64_t)size, (int64_t)size);
+    for (size_t i = 0; i < size && r->at + i < r->end; i++)
+        if (r->at[i] > 1) pz_fail(PZ_CORRUPT, "the saved session holds a truth value that is none");
+    get(r, data, size);
+}
+
 static void visit_ui(pz_session *s, pz_visitor *visitor)
 {
-    if (s->puzzle->visit_ui)
-        s->puzzle->visit_ui(s->ui, s->state, visitor);
-    else if (s->puzzle->ui_size)
-        visitor->visit(visitor, s->ui, s->puzzle->ui_size);
+    const pz_puzzle *puzzle = s->puzzle;
+    if (puzzle->visit_ui) {
+        puzzle->visit_ui(s->ui, s->state, visitor);
+    } else if (puzzle->ui_size) {
+        visitor->visit(visitor, s->ui, puzzle->ui_size);
+        for (const int *at = puzzle->ui_bools; at && *at >= 0; at++)
+            PZ_SOUND(visitor, ((const uint8_t *)s->ui)[*at] <= 1);
+    }
+    if (puzzle->sound_ui) PZ_SOUND(visitor, puzzle->sound_ui(s->ui, s->state));
     visitor->visit(visitor, s->own, sizeof s->own);
 }
 
@@ -106,16 +120,17 @@ static void visit_players(pz_session *s, pz_visitor *visitor)
     }
 }
 
-static void pack(pz_session *s, writer *w)
+/* What goes to the outside has no aux, the engine's note of the solution: it is made again from the seed when needed. */
+static void pack(pz_session *s, writer *w, bool outside)
 {
-    w->visitor.visit = put_block;
+    w->visitor.visit = w->visitor.visit_bools = put_block;
     put_string(w, s->puzzle->name);
     put_int(w, s->flags);
     put_string(w, s->params_text);
     put_string(w, s->seed);
     put_string(w, s->desc);
     put_string(w, s->privdesc);
-    put_string(w, s->aux);
+    put_string(w, outside ? NULL : s->aux);
     put_int(w, s->outcome->changed);
     put_int(w, s->outcome->moves);
     put_int(w, s->outcome->repeats);
@@ -131,32 +146,49 @@ static void pack(pz_session *s, writer *w)
     visit_players(s, &w->visitor);
     put_int(w, s->repeats_room);
     put_int(w, s->repeats_used);
-    for (int32_t i = 0; i < s->repeats_room; i++)
-        if (s->repeats[i]) put(w, &s->repeats[i], sizeof *s->repeats);
+    /* From behind a gap on, so that putting the entries back in this order gives the very same table. */
+    int32_t gap = 0;
+    while (gap < s->repeats_room && s->repeats[gap]) gap++;
+    for (int32_t i = 1; i <= s->repeats_room; i++) {
+        const pz_repeat *entry = &s->repeats[(gap + i) % s->repeats_room];
+        if (*entry) put(w, entry, sizeof *entry);
+    }
 }
 
-static void unpack(pz_session *s, reader *r)
+static void unpack(pz_session *s, reader *r, bool outside)
 {
     const game *engine = s->puzzle->engine;
     r->visitor.visit = get_block;
+    r->visitor.visit_bools = get_bools;
+    r->visitor.loading = outside;
     s->params_text = get_string(r);
     s->seed = get_string(r);
     s->desc = get_string(r);
     s->privdesc = get_string(r);
     s->aux = get_string(r);
+    if (outside && s->aux) pz_fail(PZ_CORRUPT, "the saved session holds what no save does");
     if (!s->params_text || !s->desc) pz_fail(PZ_CORRUPT, "the saved session names no game");
+    const char *const texts[] = {s->params_text, s->desc, s->privdesc, s->aux};
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        for (const char *c = texts[t]; c && *c; c++)
+            if (*c < ' ' || *c > '~') pz_fail(PZ_CORRUPT, "the saved session holds a broken string");
+    if (s->seed && (!*s->seed || strlen(s->seed) > 20 || s->seed[strspn(s->seed, "0123456789")]))
+        pz_fail(PZ_CORRUPT, "the saved session holds a broken seed");
+    const char *params = s->params_text;
     pz_build(s);
+    if (strcmp(params, s->params_text)) pz_fail(PZ_CORRUPT, "the saved session holds parameters in an unknown form");
     pz_name_instance(s);
     int32_t changed = (int32_t)get_int(r, 0, 1);
-    int32_t moves = (int32_t)get_int(r, 0, INT32_MAX);
+    int32_t moves = (int32_t)get_int(r, 0, PZ_MANY);
     int32_t repeats = (int32_t)get_int(r, 0, INT32_MAX);
-    int32_t steps = (int32_t)get_int(r, 0, INT32_MAX);
+    int32_t steps = (int32_t)get_int(r, 0, PZ_MANY);
     s->max_steps = (int)get_int(r, 0, INT32_MAX);
     s->max_repeats = (int)get_int(r, 0, INT32_MAX);
     int history = (int)get_int(r, 0, s->history ? PZ_HISTORY : 0);
     for (int i = 0; i < history; i++) {
         game_state *state = engine->dup_game(s->state);
         s->puzzle->visit(state, &r->visitor);
+        if (outside) pz_check_board(s, state, PZ_CORRUPT); /* it comes back with an undo */
         s->history[s->history_length++] = state;
     }
     s->puzzle->visit(s->state, &r->visitor);
@@ -166,7 +198,7 @@ static void unpack(pz_session *s, reader *r)
     visit_players(s, &r->visitor);
     s->repeats_room = (int32_t)get_int(r, 0, PZ_REPEATS_LAST);
     if (s->repeats_room & (s->repeats_room - 1)) pz_fail(PZ_CORRUPT, "the saved session holds a broken table");
-    s->repeats_used = (int32_t)get_int(r, 0, s->repeats_room / 4 * 3 + 1);
+    s->repeats_used = (int32_t)get_int(r, 0, s->repeats_room / 4 * 3); /* a full table would have no end */
     if (s->repeats_room) {
         s->repeats = calloc((size_t)s->repeats_room, sizeof *s->repeats);
         if (!s->repeats) pz_fail(PZ_ENGINE, "out of memory");
@@ -174,16 +206,20 @@ static void unpack(pz_session *s, reader *r)
     for (int32_t i = 0; i < s->repeats_used; i++) {
         pz_repeat entry;
         get(r, &entry, sizeof entry);
-        if (!entry) pz_fail(PZ_CORRUPT, "the saved session holds a broken table");
-        *pz_repeats_find(s->repeats, s->repeats_room, entry & ~(uint64_t)0xFFFFFF) = entry;
+        pz_repeat *place = pz_repeats_find(s->repeats, s->repeats_room, entry & ~(uint64_t)0xFFFFFF);
+        if (!(entry >> 63) || *place) pz_fail(PZ_CORRUPT, "the saved session holds a broken table");
+        *place = entry;
     }
     if (r->at != r->end) pz_fail(PZ_CORRUPT, "the saved session has something behind its end");
+    /* What was saved must be a state that play could have reached. */
+    if (outside) pz_check_board(s, s->state, PZ_CORRUPT);
     pz_observe_board(s, s->state, s->record);
     for (int k = 1, present = s->player; k <= players; k++) {
         pz_change_places(s, (present + k) % players);
+        if (outside) pz_check_ui(s, PZ_CORRUPT);
         pz_observe_ui(s, s->state, s->ui, s->own, s->record);
-        pz_check_bounds(s, PZ_CORRUPT); /* what was saved must be a state that play could have reached */
     }
+    s->loaded = outside;
     s->outcome->changed = changed;
     s->outcome->moves = moves;
     s->outcome->repeats = repeats;
@@ -195,13 +231,14 @@ static void unpack(pz_session *s, reader *r)
 
 int pz_session_save(pz_session *s, const uint8_t **bytes, int64_t *size)
 {
-    if (pz_is_dead(s)) return PZ_ENGINE;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     writer w = {.bytes = NULL};
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     if (!setjmp(guard.home)) {
         put(&w, magic, SAVE_HEAD);
-        pack(s, &w);
+        pack(s, &w, true);
         uint8_t digest[DIGEST];
         SHA_Simple(w.bytes, (int)w.length, digest);
         put(&w, digest, DIGEST);
@@ -210,11 +247,12 @@ int pz_session_save(pz_session *s, const uint8_t **bytes, int64_t *size)
         *bytes = w.bytes;
         *size = (int64_t)w.length;
     }
+    if (guard.error) free(w.bytes);
     return pz_leave_alive(s, &guard);
 }
 
-/* Build a session from packed bytes. */
-static int revive(const uint8_t *bytes, size_t size, pz_session **result)
+/* Build a session from packed bytes; those from outside may be anything. */
+static int revive(const uint8_t *bytes, size_t size, bool outside, pz_session **result)
 {
     pz_session *volatile s = NULL;
     reader r = {.at = bytes, .end = bytes + size};
@@ -233,7 +271,7 @@ static int revive(const uint8_t *bytes, size_t size, pz_session **result)
         if (!s) pz_fail(PZ_ENGINE, "out of memory");
         guard.pool = s->pool;
         guard.session = s;
-        unpack(s, &r);
+        unpack(s, &r, outside);
     }
     int error = pz_carry(&guard);
     pz_pool_free(names);
@@ -247,13 +285,14 @@ static int revive(const uint8_t *bytes, size_t size, pz_session **result)
 int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result)
 {
     *result = NULL;
+    if (size > INT_MAX) return pz_refuse(PZ_CORRUPT, "the saved session is too large to be one");
     if (size < SAVE_HEAD + DIGEST) return pz_refuse(PZ_CORRUPT, "the saved session is truncated");
     if (memcmp(bytes, magic, 6)) return pz_refuse(PZ_CORRUPT, "this is no saved session");
     if (memcmp(bytes, magic, SAVE_HEAD)) return pz_refuse(PZ_CORRUPT, "the saved session is of another version");
     uint8_t digest[DIGEST];
     SHA_Simple(bytes, (int)(size - DIGEST), digest);
     if (memcmp(digest, bytes + size - DIGEST, DIGEST)) return pz_refuse(PZ_CORRUPT, "the saved session was altered");
-    int error = revive(bytes + SAVE_HEAD, (size_t)size - SAVE_HEAD - DIGEST, result);
+    int error = revive(bytes + SAVE_HEAD, (size_t)size - SAVE_HEAD - DIGEST, true, result);
     /* A description or parameter that the engine refuses can only come from a blob that we did not write. */
     return error == PZ_BAD_PARAMS || error == PZ_BAD_ID ? PZ_CORRUPT : error;
 }
@@ -262,13 +301,15 @@ int pz_session_clone(const pz_session *session, pz_session **result)
 {
     pz_session *s = (pz_session *)session; /* packing reads only; the visitor's type serves both directions */
     *result = NULL;
-    if (pz_is_dead(s)) return PZ_ENGINE;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     writer w = {.bytes = NULL};
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
-    if (!setjmp(guard.home)) pack(s, &w);
-    int error = pz_carry(&guard);
-    if (!error) error = revive(w.bytes, w.length, result);
+    if (!setjmp(guard.home)) pack(s, &w, false);
+    int error = pz_leave_alive(s, &guard);
+    if (!error) error = revive(w.bytes, w.length, false, result);
+    if (!error) (*result)->loaded = s->loaded;
     free(w.bytes);
     return error;
 }

@@ -23,6 +23,22 @@ double pz_max_cells = 2500;
 /* filling and palisade build their complaints about a description in a static buffer. */
 static pthread_mutex_t validate_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A fork while another thread validates must not leave the child with a lock that nobody opens. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&validate_lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&validate_lock);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 const char *pz_last_error(void)
 {
     return last_error;
@@ -87,18 +103,39 @@ void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layou
     if (layout->ui_offset < 0) layout->ui_offset = layout->record_size;
 }
 
-void pz_observe_board(const pz_session *s, const game_state *state, char *bytes)
+static void observe_board(const pz_session *s, const game_state *state, char *bytes, int check)
 {
     const pz_slot *slots = s->layout.slots;
-    pz_record out = {bytes, slots, slots + s->layout.n_board_fields};
+    pz_record out = {bytes, slots, slots + s->layout.n_board_fields, &s->layout, check};
     s->puzzle->observe(state, &out);
+}
+
+static void observe_ui(const pz_session *s, const game_state *state, const game_ui *ui, const int *own, char *bytes,
+                       int check)
+{
+    const pz_slot *slots = s->layout.slots;
+    pz_record out = {bytes, slots + s->layout.n_board_fields, slots + s->layout.n_fields, &s->layout, check};
+    if (s->puzzle->observe_ui) s->puzzle->observe_ui(state, ui, own, &out);
+}
+
+void pz_observe_board(const pz_session *s, const game_state *state, char *bytes)
+{
+    observe_board(s, state, bytes, PZ_OK);
 }
 
 void pz_observe_ui(const pz_session *s, const game_state *state, const game_ui *ui, const int *own, char *bytes)
 {
-    const pz_slot *slots = s->layout.slots;
-    pz_record out = {bytes, slots + s->layout.n_board_fields, slots + s->layout.n_fields};
-    if (s->puzzle->observe_ui) s->puzzle->observe_ui(state, ui, own, &out);
+    observe_ui(s, state, ui, own, bytes, PZ_OK);
+}
+
+void pz_check_board(const pz_session *s, const game_state *state, int error)
+{
+    observe_board(s, state, s->trial_record, error);
+}
+
+void pz_check_ui(const pz_session *s, int error)
+{
+    observe_ui(s, s->state, s->ui, s->own, s->trial_record, error);
 }
 
 int32_t pz_item(const pz_field *field, const char *bytes, int i)
@@ -111,15 +148,12 @@ int32_t pz_item(const pz_field *field, const char *bytes, int i)
     }
 }
 
-void pz_check_bounds(const pz_session *s, int error)
+void pz_check_item(const pz_record *out, const pz_slot *slot, int64_t value)
 {
-    for (const pz_field *field = s->layout.fields; field < s->layout.fields + s->layout.n_fields; field++)
-        for (int i = 0; i < field->count; i++) {
-            int32_t value = pz_item(field, s->record, i);
-            if (value < field->low || value > field->high)
-                pz_fail(error, "%s is %d in one place, outside its bounds %d to %d", field->name, value, field->low,
-                        field->high);
-        }
+    const pz_field *field = &out->layout->fields[slot - out->layout->slots];
+    if (value >= field->low && value <= field->high) return;
+    pz_fail(out->check, "%s is %lld in one place, outside its bounds %d to %d", field->name, (long long)value, field->low,
+            field->high);
 }
 
 static uint64_t hash_bytes(const void *bytes, size_t size, uint64_t hash)
@@ -366,6 +400,7 @@ static void validate_desc(const pz_puzzle *puzzle, const game_params *params, co
     pthread_mutex_lock(&validate_lock);
     guard->locked = &validate_lock;
     const char *complaint = puzzle->engine->validate_desc(params, desc);
+    if (!complaint && puzzle->check_desc) complaint = puzzle->check_desc(params, desc);
     char copy[PZ_MESSAGE];
     snprintf(copy, sizeof copy, "%s", complaint ? complaint : "");
     guard->locked = NULL;
@@ -377,14 +412,15 @@ static void validate_desc(const pz_puzzle *puzzle, const game_params *params, co
 static void generate(pz_session *s)
 {
     pz_guard *guard = pz_current_guard();
+    pz_pool_free(s->scratch); /* of a generation that was interrupted */
     s->scratch = pz_pool_new();
     if (!s->scratch) pz_fail(PZ_ENGINE, "out of memory");
     guard->pool = s->scratch;
     random_state *random = random_new(s->seed, (int)strlen(s->seed));
     char *aux = NULL, *desc = s->puzzle->engine->new_desc(s->params, random, &aux, true);
     guard->pool = s->pool;
-    s->desc = dupstr(desc);
-    s->aux = aux ? dupstr(aux) : NULL;
+    if (!s->desc) s->desc = dupstr(desc);
+    s->aux = aux && !strcmp(desc, s->desc) ? dupstr(aux) : NULL; /* the solution of this game and no other */
     pz_pool_free(s->scratch);
     s->scratch = NULL;
 }
@@ -393,7 +429,7 @@ static void generate(pz_session *s)
 void pz_build(pz_session *s)
 {
     const game *engine = s->puzzle->engine;
-    s->params = pz_decode(s->puzzle, s->params_text, !s->desc);
+    s->params = pz_decode(s->puzzle, s->params_text, true);
     s->params_text = engine->encode_params(s->params, true);
     if (!s->desc) {
         generate(s);
@@ -403,8 +439,10 @@ void pz_build(pz_session *s)
     }
     pz_make_layout(s->puzzle, s->params, &s->layout);
     s->state = engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);
+    pz_pool_clean(s->pool, true);
     s->ui = engine->new_ui(s->state);
     s->trial_ui = engine->new_ui(s->state);
+    pz_pool_clean(s->pool, false);
     if (s->puzzle->start_ui) s->puzzle->start_ui(s->state, s->ui, s->own);
     s->dr = drawing_new(&pz_no_drawing, NULL, NULL);
     s->ds = engine->new_drawstate(s->dr, s->state);
@@ -468,9 +506,9 @@ int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed
         s->desc = desc ? dupstr(desc) : NULL;
         pz_build(s);
         pz_name_instance(s);
-        publish(s);
         /* The engine lets descriptions pass that no generator would write. */
-        if (desc) pz_check_bounds(s, PZ_BAD_ID);
+        if (desc) pz_check_board(s, s->state, PZ_BAD_ID);
+        publish(s);
     }
     int error = pz_carry(&guard);
     if (error) {
@@ -486,6 +524,7 @@ void pz_session_take_over(pz_session *s, pz_session *from)
     char *record = s->record == s->own_record ? NULL : s->record;
     uint8_t *mask = s->mask == s->own_mask ? NULL : s->mask;
     pz_outcome *outcome = s->outcome == &s->own_outcome ? NULL : s->outcome;
+    atomic_store(&from->busy, atomic_load(&s->busy));
     pz_session old = *s;
     *s = *from;
     s->max_steps = old.max_steps;
@@ -500,6 +539,8 @@ void pz_session_take_over(pz_session *s, pz_session *from)
 
 int pz_session_reset(pz_session *s, const char *params, const char *seed, const char *desc, double timeout)
 {
+    if (atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
+        return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
     pz_session *fresh;
     int error = pz_session_new(s->puzzle, params ? params : s->params_text, seed, desc, s->flags, timeout, &fresh);
     if (!error && s->n_players > 1) {
@@ -507,6 +548,7 @@ int pz_session_reset(pz_session *s, const char *params, const char *seed, const 
         if (error) pz_session_free(fresh);
     }
     if (!error) pz_session_take_over(s, fresh);
+    atomic_store_explicit(&s->busy, false, memory_order_release);
     return error;
 }
 
@@ -526,19 +568,24 @@ void pz_session_bind(pz_session *s, void *record, uint8_t *mask, pz_outcome *out
 /* ---- Entries that work on a living game ---- */
 
 /* Seconds that one call on a living game may take: far more than any real one does. */
-const double pz_step_timeout = 30;
+double pz_step_timeout = 30;
 
 /* After a fault the engine's memory cannot be trusted: the game is over for good, and every later call says so. */
 int pz_leave_alive(pz_session *s, pz_guard *guard)
 {
     int error = pz_carry(guard);
     if (error == PZ_ENGINE || error == PZ_TIMEOUT) s->fault = error;
+    atomic_store_explicit(&s->busy, false, memory_order_release);
     return error;
 }
 
-int pz_is_dead(const pz_session *s)
+int pz_claim(pz_session *s)
 {
-    return s->fault ? pz_refuse(PZ_ENGINE, "this session ended with an engine fault; reset it") : PZ_OK;
+    if (atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
+        return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
+    if (!s->fault) return PZ_OK;
+    atomic_store_explicit(&s->busy, false, memory_order_release);
+    return pz_refuse(PZ_ENGINE, "this session ended with an engine fault; reset it");
 }
 
 void pz_step_guarded(pz_session *s, int a, bool lean)
@@ -557,15 +604,12 @@ void pz_step_guarded(pz_session *s, int a, bool lean)
 
 int pz_session_step(pz_session *s, int a)
 {
-    if (pz_is_dead(s)) return PZ_ENGINE;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;
     if (!setjmp(guard.home)) pz_step_guarded(s, a, false);
-    if (!guard.error) {
-        pz_leave(&guard);
-        return PZ_OK;
-    }
     return pz_leave_alive(s, &guard);
 }
 
@@ -625,7 +669,8 @@ int pz_session_turn(pz_session *s, int player)
 int pz_session_undo(pz_session *s)
 {
     static const pz_action undo = PZ_UNDO_ACTION;
-    if (pz_is_dead(s)) return PZ_ENGINE;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;
@@ -645,6 +690,8 @@ static game_state *solved_state(pz_session *s)
     const game *engine = s->puzzle->engine;
     if (!s->puzzle->solved && !engine->can_solve) pz_fail(PZ_NO_SOLUTION, "%s has no solver", s->puzzle->title);
     const char *error = NULL;
+    if (s->loaded && s->seed) generate(s); /* a save has no aux */
+    s->loaded = false;
     game_state *initial = engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);
     game_state *solved = NULL;
     if (s->puzzle->solved) {
@@ -668,7 +715,8 @@ static game_state *solved_state(pz_session *s)
 
 int pz_session_solve(pz_session *s)
 {
-    if (pz_is_dead(s)) return PZ_ENGINE;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;
@@ -693,7 +741,8 @@ int pz_session_solve(pz_session *s)
 
 int pz_session_solution(pz_session *s, void *record)
 {
-    if (pz_is_dead(s)) return PZ_ENGINE;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;

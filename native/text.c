@@ -52,7 +52,8 @@ static void print_ui(pz_session *s, pz_text *text)
 
 int pz_session_text(pz_session *s, const char **result)
 {
-    if (pz_is_dead(s)) return PZ_ENGINE;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     const game *engine = s->puzzle->engine;
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);

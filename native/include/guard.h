@@ -64,6 +64,9 @@ extern int (*pz_interrupted)(void);
 typedef _Atomic(bool) pz_flag;
 void pz_become_worker(pz_flag *cancelled);
 
+/* Whether what this thread does has become unwanted. */
+bool pz_wants_out(void);
+
 char *pz_getenv(const char *name);
 
 /* Fuel: cheap to burn, and only when it is gone does anyone look at a clock. */
@@ -72,7 +75,9 @@ extern PZ_TLS long pz_fuel;
 void pz_out_of_fuel(void);
 static inline void pz_tick(void)
 {
+#ifndef PZ_UNGUARDED
     if (--pz_fuel < 0) pz_out_of_fuel();
+#endif
 }
 
 double pz_now(void);

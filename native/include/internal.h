@@ -2,6 +2,8 @@
 #ifndef PZ_INTERNAL_H
 #define PZ_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "session.h"
 
 enum {
@@ -33,7 +35,8 @@ struct pz_session {
     int flags, n_actions, fault;
     pz_player *players;   /* who waits; the entry of the present player is stale. NULL while there is only one */
     int n_players, player;
-    bool stuck;
+    atomic_bool busy;     /* one thread at a time: a second one is refused, not let in */
+    bool stuck, loaded;   /* loaded: from a save, without its aux so far */
     int max_steps, max_repeats;
 
     game_state **history; /* a ring of the states before, NULL where no undo is wanted */
@@ -69,14 +72,15 @@ void pz_step_guarded(pz_session *session, int action, bool lean);
 void pz_session_take_over(pz_session *session, pz_session *fresh);
 
 /* Errors: note one for pz_last_error() and return it; leave a guard and carry its verdict likewise; the same for a call on
- * a living game, which a fault ends for good; and whether that happened. */
+ * a living game, which a fault ends for good. Before such a call the game is claimed for it: that fails after a fault, and
+ * while another thread has it. */
 int pz_refuse(int error, const char *reason);
 int pz_carry(pz_guard *guard);
 int pz_leave_alive(pz_session *session, pz_guard *guard);
-int pz_is_dead(const pz_session *session);
+int pz_claim(pz_session *session);
 
 /* Seconds that one call on a living game may take: far more than any real one does. */
-extern const double pz_step_timeout;
+extern double pz_step_timeout;
 
 /* Building: a session without a game; the game of it, under a guard; the parameters alone. */
 pz_session *pz_blank(const pz_puzzle *puzzle, int flags);
@@ -93,7 +97,9 @@ void pz_observe_ui(const pz_session *session, const game_state *state, const gam
 void pz_judge(pz_session *session);
 int pz_end_of(const pz_session *session);
 void pz_write_mask(pz_session *session);
-void pz_check_bounds(const pz_session *session, int error); /* fails with that error */
+/* Whether all that is observed of a state, or of the session's ui, is within its bounds; fails with that error. */
+void pz_check_board(const pz_session *session, const game_state *state, int error);
+void pz_check_ui(const pz_session *session, int error);
 int32_t pz_item(const pz_field *field, const char *record, int i);
 
 /* The table of state repeats: entries are 40 bits of hash over 24 bits of count. */

@@ -17,6 +17,9 @@ void pz_pool_free(pz_pool *pool);
 size_t pz_pool_bytes(const pz_pool *pool);
 size_t pz_pool_blocks(const pz_pool *pool);
 
+/* From now on hand out zeroed blocks, or as they come: padding of what is saved byte by byte must not tell of the past. */
+void pz_pool_clean(pz_pool *pool, bool clean);
+
 /* Over all pools of the process: what tests count to find leaks. */
 size_t pz_live_pools(void);
 

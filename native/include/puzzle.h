@@ -71,7 +71,11 @@ void pz_add_field(pz_layout *layout, bool is_ui, const char *name, int low, int 
 typedef struct pz_record {
     char *bytes;
     const pz_slot *next, *end;
+    const pz_layout *layout;
+    int check; /* 0, or the error to fail with where an item is outside its field's bounds */
 } pz_record;
+
+void pz_check_item(const pz_record *out, const pz_slot *slot, int64_t value);
 
 static inline const pz_slot *pz_next_slot(pz_record *out, int count)
 {
@@ -88,6 +92,8 @@ static inline const pz_slot *pz_next_slot(pz_record *out, int count)
         const pz_slot *pz_s = pz_next_slot(out, pz_n); \
         char *pz_to = (out)->bytes + pz_s->offset; \
         int i; \
+        if ((out)->check) \
+            for (i = 0; i < pz_n; i++) pz_check_item(out, pz_s, (int64_t)(expr)); \
         switch (pz_s->itemsize) { \
           case 1: for (i = 0; i < pz_n; i++) ((int8_t *)pz_to)[i] = (int8_t)(expr); break; \
           case 2: for (i = 0; i < pz_n; i++) ((int16_t *)pz_to)[i] = (int16_t)(expr); break; \
@@ -95,15 +101,16 @@ static inline const pz_slot *pz_next_slot(pz_record *out, int count)
         } \
     } while (0)
 /* Fill the next field, a scalar. */
-#define PZ_PUT1(out, value) pz_put1(out, (int32_t)(value))
-static inline void pz_put1(pz_record *out, int32_t value)
+#define PZ_PUT1(out, value) pz_put1(out, (int64_t)(value))
+static inline void pz_put1(pz_record *out, int64_t value)
 {
     const pz_slot *slot = pz_next_slot(out, 1);
+    if (out->check) pz_check_item(out, slot, value);
     char *to = out->bytes + slot->offset;
     switch (slot->itemsize) {
       case 1: *(int8_t *)to = (int8_t)value; break;
       case 2: *(int16_t *)to = (int16_t)value; break;
-      default: *(int32_t *)to = value; break;
+      default: *(int32_t *)to = (int32_t)value; break;
     }
 }
 
@@ -112,10 +119,39 @@ static inline void pz_put1(pz_record *out, int32_t value)
 
 typedef struct pz_visitor {
     void (*visit)(struct pz_visitor *self, void *data, size_t size);
+    void (*visit_bools)(struct pz_visitor *self, void *data, size_t size); /* each byte must be 0 or 1 */
+    bool loading; /* data is overwritten with bytes that nobody vouches for */
 } pz_visitor;
 
-#define PZ_VISIT(v, pointer, n) (v)->visit(v, (void *)(pointer), (size_t)(n) * sizeof *(pointer))
-#define PZ_VISIT1(v, lvalue) (v)->visit(v, (void *)&(lvalue), sizeof(lvalue))
+#define PZ_VISITS(v, item) _Generic((item), bool: (v)->visit_bools, default: (v)->visit)
+#define PZ_VISIT(v, pointer, n) PZ_VISITS(v, *(pointer))(v, (void *)(pointer), (size_t)(n) * sizeof *(pointer))
+#define PZ_VISIT1(v, lvalue) PZ_VISITS(v, lvalue)(v, (void *)&(lvalue), sizeof(lvalue))
+
+/*
+ * Bytes that are loaded may be forged. What a puzzle's observe or moves would use as an index is checked right behind its
+ * visit; what is wrong ends the load.
+ */
+#define PZ_SOUND(v, condition) \
+    do { \
+        if ((v)->loading && !(condition)) pz_fail(PZ_CORRUPT, "the saved session holds a state that play cannot reach"); \
+    } while (0)
+enum { PZ_MANY = 1 << 30 }; /* what a count never reaches, with room to go on counting */
+/* The same for an array: every item, as seen by expr with its index i. */
+#define PZ_SOUND_ALL(v, n, expr) \
+    do { \
+        if ((v)->loading) \
+            for (int i = 0, pz_n = (int)(n); i < pz_n; i++) PZ_SOUND(v, expr); \
+    } while (0)
+/* Visit an array of integers whose bits under the mask follow from the description, and stay as they are. */
+#define PZ_VISIT_KEPT(v, pointer, n, mask) \
+    do { \
+        const size_t pz_size = (size_t)(n) * sizeof *(pointer); \
+        __typeof__(*(pointer)) *pz_before = (v)->loading ? smalloc(pz_size + 1) : NULL; \
+        if (pz_before) memcpy(pz_before, pointer, pz_size); \
+        PZ_VISIT(v, pointer, n); \
+        PZ_SOUND_ALL(v, n, !((pz_before[i] ^ (pointer)[i]) & (mask))); \
+        sfree(pz_before); \
+    } while (0)
 
 /* ---- The record. ---- */
 
@@ -134,6 +170,7 @@ typedef struct pz_puzzle {
     const char *rules;         /* in our own words, one paragraph, with the meaning of each action */
     const game *engine;
     size_t ui_size;
+    const int *ui_bools;       /* offsets of the bools in game_ui, for puzzles without visit_ui; ends with -1 */
 
     const pz_action *actions;  /* the paper's, in its order; ends with a NULL name */
     const char *easiest, *human; /* the paper's two levels */
@@ -144,6 +181,8 @@ typedef struct pz_puzzle {
     const char *params_alias;  /* "de=dn": what the paper writes and what the engine calls it; NULL for none */
     /* NULL when these parameters are fine, else why the engine must not see them (beyond its own validation). */
     const char *(*check_params)(const game_params *params);
+    /* NULL, or why a description that the engine's own validation lets pass is none; NULL is returned when it is fine. */
+    const char *(*check_desc)(const game_params *params, const char *desc);
     /* The number of cells, refused above a limit before any memory is taken. */
     double (*cells)(const game_params *params);
 
@@ -158,6 +197,8 @@ typedef struct pz_puzzle {
 
     void (*visit)(game_state *state, pz_visitor *v);
     void (*visit_ui)(game_ui *ui, const game_state *state, pz_visitor *v); /* NULL: the struct's bytes are all of it */
+    /* NULL, or false where a loaded ui holds what would be used as an index and is none (beyond what is observed of it). */
+    bool (*sound_ui)(const game_ui *ui, const game_state *state);
     void (*copy_ui)(game_ui *to, const game_ui *from, const game_state *state); /* NULL: a plain struct copy */
 
     /* NULL, or what makes a fresh ui start as we want it (own is all zero before). */
@@ -186,6 +227,10 @@ typedef struct pz_puzzle {
 
 #define PZ_PUZZLE(id, ...) \
     const pz_puzzle pz_puzzle_##id = { .name = #id, .engine = &pz_game_##id, __VA_ARGS__ }
+
+/* For ui_bools: PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(dragging)) */
+#define PZ_BOOL(member) _Generic(((game_ui *)0)->member, bool: (int)offsetof(game_ui, member))
+#define PZ_BOOLS(...) (const int[]){__VA_ARGS__, -1}
 
 /* The action lists that most puzzles share. */
 #define PZ_ARROWS { "UP", CURSOR_UP }, { "DOWN", CURSOR_DOWN }, { "LEFT", CURSOR_LEFT }, { "RIGHT", CURSOR_RIGHT }

@@ -82,8 +82,10 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
-    PZ_VISIT(v, state->grid, (state->w + 2) * (state->h + 2));
+    PZ_VISIT_KEPT(v, state->grid, (state->w + 2) * (state->h + 2), BALL_CORRECT);
     PZ_VISIT(v, state->exits, state->nlasers);
+    PZ_SOUND_ALL(v, state->nlasers, state->exits[i] == LASER_EMPTY || state->exits[i] & (LASER_HIT | LASER_REFLECT) ||
+                                    (state->exits[i] & ~LASER_FLAGMASK) < state->nlasers);
     PZ_VISIT1(v, state->done);
     PZ_VISIT1(v, state->laserno);
     PZ_VISIT1(v, state->nguesses);
@@ -148,6 +150,12 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    return ui->flash_laserno >= -1 && ui->flash_laserno < (int)state->nlasers && ui->errors >= 0 && ui->errors <= PZ_MANY;
+}
+
 PZ_PUZZLE(blackbox,
     .title = "Black Box",
     .rules = "Balls are hidden in a box, and laser shots from its edge tell where. A shot that meets a ball head on is "
@@ -159,6 +167,7 @@ PZ_PUZZLE(blackbox,
              "would end as it does with the true balls; if not, one shot that shows it is pointed out, and play goes "
              "on after the next change.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(newmove), PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "w2h2m2M2",
     .human = "w5h5m3M3",
@@ -174,6 +183,7 @@ PZ_PUZZLE(blackbox,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
     .visit = pz_visit,
     .solved = pz_solved,

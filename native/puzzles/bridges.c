@@ -55,10 +55,20 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     const int n = state->w * state->h;
-    PZ_VISIT(v, state->grid, n);
+    PZ_VISIT_KEPT(v, state->grid, n, G_ISLAND);
     PZ_VISIT(v, state->wha, n * N_WH_ARRAYS); /* holds the bridges and what may still be built */
+    PZ_SOUND_ALL(v, n * N_WH_ARRAYS, state->wha[i] >= 0 && state->wha[i] <= MAX_BRIDGES);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->solved);
+}
+
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    const int w = state->w, h = state->h;
+    return ui->dragx_src >= -1 && ui->dragx_src < w && ui->dragy_src >= -1 && ui->dragy_src < h &&
+           ui->dragx_dst >= -1 && ui->dragx_dst < w && ui->dragy_dst >= -1 && ui->dragy_dst < h &&
+           (!ui->dragging || (ui->dragx_src >= 0 && ui->dragy_src >= 0)) && ui->nlines >= 0 && ui->nlines <= MAX_BRIDGES;
 }
 
 PZ_PUZZLE(bridges,
@@ -69,6 +79,7 @@ PZ_PUZZLE(bridges,
              "direction, or removes them all once the maximum stands. A second SELECT instead marks the island as done, "
              "or takes that mark away.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(drag_is_noline), PZ_BOOL(cur_visible), PZ_BOOL(show_hints)),
     .actions = pz_actions,
     .easiest = "3x3",
     .human = "7x7i30e10m2d0",
@@ -86,4 +97,5 @@ PZ_PUZZLE(bridges,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .visit = pz_visit);

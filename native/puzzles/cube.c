@@ -92,8 +92,12 @@ static void pz_visit(game_state *state, pz_visitor *v)
         pz_fail(PZ_CORRUPT, "the saved session has the solid outside the board");
     PZ_VISIT1(v, state->dpkey);
     PZ_VISIT1(v, state->dgkey);
+    PZ_SOUND_ALL(v, 2, state->dpkey[i] >= 0 && state->dpkey[i] < state->solid->nvertices);
+    PZ_SOUND_ALL(v, 2, state->dgkey[i] >= 0 && state->dgkey[i] < state->grid->squares[state->current].npoints);
     PZ_VISIT1(v, state->completed);
+    PZ_SOUND(v, state->completed >= 0 && state->completed <= PZ_MANY);
     PZ_VISIT1(v, state->movecount);
+    PZ_SOUND(v, state->movecount >= 0 && state->movecount <= PZ_MANY);
 }
 
 /* Squares are . or # when blue; triangles ^ and v, or A and V. The solid stands in brackets; below, its faces. */

@@ -49,6 +49,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     const int n = state->w * state->h;
     PZ_VISIT(v, state->grid, n);
+    PZ_SOUND_ALL(v, n, state->grid[i] >= 0 && state->grid[i] < n && state->grid[state->grid[i]] == i);
     PZ_VISIT(v, state->edges, n);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
@@ -74,6 +75,7 @@ PZ_PUZZLE(dominosa,
              "either side of the cursor, taking away those it would overlap, or lifts the one that lies there. On "
              "the middle of a square or on a crossing of four it does nothing.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "1dt",
     .human = "3dt",

@@ -33,9 +33,12 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->tiles, state->n);
     PZ_VISIT1(v, state->gap_pos);
+    PZ_SOUND(v, state->gap_pos >= 0 && state->gap_pos < state->n && !state->tiles[state->gap_pos]);
     PZ_VISIT1(v, state->completed);
+    PZ_SOUND(v, state->completed >= 0 && state->completed <= PZ_MANY);
     PZ_VISIT1(v, state->used_solve);
     PZ_VISIT1(v, state->movecount);
+    PZ_SOUND(v, state->movecount >= 0 && state->movecount <= PZ_MANY);
 }
 
 static char *pz_guide(const game_state *state, const char *aux)
@@ -52,6 +55,7 @@ PZ_PUZZLE(fifteen,
     .rules = "Numbered tiles fill a frame but for one gap. Slide tiles into the gap until they stand in order, row by "
              "row, with the gap last. An arrow moves the tile beside the gap in that direction.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(invert_cursor)),
     .actions = pz_actions,
     .easiest = "2x2",
     .human = "4x4",

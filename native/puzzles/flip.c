@@ -49,6 +49,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->w * state->h);
     PZ_VISIT1(v, state->moves);
+    PZ_SOUND(v, state->moves >= 0 && state->moves <= PZ_MANY);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
     PZ_VISIT1(v, state->hints_active);
@@ -104,6 +105,7 @@ PZ_PUZZLE(flip,
              "squares that flip over together when it is selected, itself among them. Arrows move the cursor; SELECT "
              "flips what the square under the cursor shows.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cdraw)),
     .actions = pz_actions,
     .easiest = "3x3c",
     .human = "3x3c",

@@ -43,6 +43,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->w * state->h);
     PZ_VISIT1(v, state->moves);
+    PZ_SOUND(v, state->moves >= 0 && state->moves <= PZ_MANY);
     PZ_VISIT1(v, state->complete);
     PZ_VISIT1(v, state->cheated);
 }
@@ -106,6 +107,7 @@ PZ_PUZZLE(flood,
              "of that colour. Make the board one colour before the fills run out. SELECT fills the lake with the "
              "colour under the cursor.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cursor_visible)),
     .actions = pz_actions,
     .easiest = "3x3c6m5",
     .human = "12x12c6m5",

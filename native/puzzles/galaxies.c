@@ -125,10 +125,18 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT(v, changing, 4 * n);
     for (int at = 0; at < n; at++) {
         space *sp = &state->grid[at];
+        PZ_SOUND(v, !((sp->flags ^ (unsigned)changing[4 * at]) & F_DOT));
         sp->flags = (unsigned)changing[4 * at];
         sp->dotx = changing[4 * at + 1];
         sp->doty = changing[4 * at + 2];
         sp->nassoc = changing[4 * at + 3];
+    }
+    for (int at = 0; at < n; at++) {
+        const space *sp = &state->grid[at];
+        PZ_SOUND(v, sp->nassoc >= 0 && sp->nassoc <= n);
+        PZ_SOUND(v, !(sp->flags & F_TILE_ASSOC) ||
+                 (sp->type == s_tile && sp->dotx >= 0 && sp->dotx < state->sx && sp->doty >= 0 && sp->doty < state->sy &&
+                  SPACE(state, sp->dotx, sp->doty).flags & F_DOT));
     }
     sfree(changing);
     PZ_VISIT1(v, state->completed);
@@ -178,6 +186,13 @@ static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state 
     pz_draw_held(dr, TILE_SIZE, COL_EDGE, ui->dragging);
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return abs(ui->dx) < PZ_MANY && abs(ui->dy) < PZ_MANY;
+}
+
 PZ_PUZZLE(galaxies,
     .title = "Galaxies",
     .rules = "Set edges until the board falls into regions that each have exactly one dot and look the same after half "
@@ -186,6 +201,7 @@ PZ_PUZZLE(galaxies,
              "that dot; a second SELECT drops it on the square under the cursor, and its mirror image on the square "
              "opposite. Dropped where it cannot lie, an arrow is removed. Arrows are notes: only edges count.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "3x3de",
     .human = "7x7dn",
@@ -200,6 +216,7 @@ PZ_PUZZLE(galaxies,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .draw_own = pz_draw_own,
     .visit = pz_visit,
     .start_ui = pz_start_ui,

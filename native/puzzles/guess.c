@@ -67,6 +67,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     }
     PZ_VISIT(v, state->holds, pegs);
     PZ_VISIT1(v, state->next_go);
+    PZ_SOUND(v, state->next_go >= 0 && state->next_go < state->params.nguesses);
     PZ_VISIT1(v, state->solved);
 }
 

@@ -54,7 +54,9 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->px);
     PZ_VISIT1(v, state->py);
     PZ_VISIT1(v, state->gems);
+    PZ_SOUND(v, state->gems >= 0 && state->gems <= state->p.w * state->p.h);
     PZ_VISIT1(v, state->distance_moved);
+    PZ_SOUND(v, state->distance_moved >= 0 && state->distance_moved <= PZ_MANY);
     PZ_VISIT1(v, state->dead);
 }
 
@@ -102,6 +104,13 @@ static char *pz_guide(const game_state *state, const char *aux)
     return moves.chars;
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return ui->deaths >= 0 && ui->deaths <= PZ_MANY;
+}
+
 PZ_PUZZLE(inertia,
     .title = "Inertia",
     .rules = "A ball slides over the board and must collect every gem. Once pushed it does not halt until a wall or "
@@ -109,6 +118,7 @@ PZ_PUZZLE(inertia,
              "digit pushes the ball as on a numeric keypad: 8 up, 2 down, 4 left, 6 right, 7 9 1 3 diagonally. UNDO "
              "takes the last push back, also after hitting a mine.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(just_made_move), PZ_BOOL(just_died)),
     .actions = pz_actions,
     .easiest = "4x4",
     .human = "10x8",
@@ -119,6 +129,7 @@ PZ_PUZZLE(inertia,
     .guide = pz_guide,
     .fields = pz_fields,
     .observe = pz_observe,
+    .sound_ui = pz_sound_ui,
     .visit = pz_visit,
     .stuck = pz_stuck,
     .solved = pz_solved);

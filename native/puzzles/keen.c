@@ -100,6 +100,7 @@ PZ_PUZZLE(keen,
              "give the block's value under its operation: a sum or product of all, a difference or quotient of two. "
              "A digit key enters that digit at the cursor; SELECT2 clears the square.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .actions = pz_actions,
     .easiest = "3dem",
     .human = "4de",

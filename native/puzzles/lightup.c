@@ -60,8 +60,9 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     const int n = state->w * state->h;
-    PZ_VISIT(v, state->flags, n);
+    PZ_VISIT_KEPT(v, state->flags, n, F_BLACK | F_NUMBERED);
     PZ_VISIT(v, state->lights, n);
+    PZ_SOUND_ALL(v, n, state->lights[i] >= 0 && state->lights[i] <= state->w + state->h);
     PZ_VISIT1(v, state->nlights);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->used_solve);
@@ -92,6 +93,7 @@ PZ_PUZZLE(lightup,
              "until the light meets a wall, and no lamp may shine on another. The number on a wall is how many lamps "
              "stand directly beside it. SELECT puts a lamp on the square under the cursor, or takes it away.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(draw_blobs_when_lit)),
     .actions = pz_actions,
     .easiest = "3x3b20s0d0",
     .human = "7x7b20s4d0",

@@ -155,9 +155,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     const int n = state->game_grid->num_edges;
     PZ_VISIT(v, state->lines, n);
-    for (int at = 0; at < n; at++)
-        if (state->lines[at] < LINE_YES || state->lines[at] > LINE_NO)
-            pz_fail(PZ_CORRUPT, "the saved session has a line that is none of the three kinds");
+    PZ_SOUND_ALL(v, n, state->lines[i] >= LINE_YES && state->lines[i] <= LINE_NO);
     PZ_VISIT(v, state->line_errors, n);
     PZ_VISIT1(v, state->exactly_one_loop);
     PZ_VISIT1(v, state->solved);

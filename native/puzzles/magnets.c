@@ -134,6 +134,7 @@ PZ_PUZZLE(magnets,
              "with its other half opposite; SELECT2 steps the domino from empty to neutral to a note that it is a "
              "magnet and back. Neither changes what the other has set, but SELECT overwrites the note.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "3x3deS",
     .human = "6x5de",

@@ -99,6 +99,13 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return ui->drag_colour >= -2 && ui->dragx >= -1 && ui->dragx < PZ_MANY && ui->dragy >= -1 && ui->dragy < PZ_MANY;
+}
+
 PZ_PUZZLE(map,
     .title = "Map",
     .rules = "Colour every region of the map with one of four colours so that no two regions with a common border have "
@@ -108,6 +115,7 @@ PZ_PUZZLE(map,
              "puts it down in the region where the cursor is then. SELECT twice without an arrow between clears the "
              "region.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(show_numbers), PZ_BOOL(large_stipples), PZ_BOOL(cur_visible), PZ_BOOL(cur_moved)),
     .actions = pz_actions,
     .easiest = "3x3n5de",
     .human = "20x15n30de",
@@ -121,5 +129,6 @@ PZ_PUZZLE(map,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .visit = pz_visit,
     .text = pz_text_board);

@@ -65,6 +65,7 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->w * state->h);
+    PZ_SOUND_ALL(v, state->w * state->h, state->grid[i] >= -3 && state->grid[i] <= 66);
     PZ_VISIT1(v, state->dead);
     PZ_VISIT1(v, state->won);
     PZ_VISIT1(v, state->used_solve);
@@ -125,6 +126,13 @@ static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state 
     draw_rect_outline(dr, x + 1, y + 1, size - 2, size - 2, COL_HIGHLIGHT);
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return ui->hx == -1 && ui->hy == -1 && ui->deaths >= 0 && ui->deaths <= PZ_MANY;
+}
+
 PZ_PUZZLE(mines,
     .title = "Mines",
     .rules = "Mines lie hidden under a covered board. Open every square that has none; an open square tells how many "
@@ -134,6 +142,7 @@ PZ_PUZZLE(mines,
              "square opened is never a mine. Opening a mine ends the game; UNDO takes the last move back, even that "
              "one, while the mines stay where they are.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(flash_is_death), PZ_BOOL(completed), PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "4x4n2",
     .human = "9x9n10",
@@ -148,6 +157,7 @@ PZ_PUZZLE(mines,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .draw_own = pz_draw_own,
     .visit = pz_visit,
     .legal = pz_legal,

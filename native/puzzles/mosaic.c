@@ -64,6 +64,13 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return ui->last_x == -1 && ui->last_y == -1;
+}
+
 PZ_PUZZLE(mosaic,
     .title = "Mosaic",
     .rules = "Colour the squares black or white. A clue is the number of black squares in the block of three by three "
@@ -71,6 +78,7 @@ PZ_PUZZLE(mosaic,
              "is right and its block wholly coloured. SELECT steps the square under the cursor from open to black to "
              "white and back to open; SELECT2 goes the other way round.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(solved), PZ_BOOL(in_progress), PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "3x3",
     .human = "3x3",
@@ -83,6 +91,7 @@ PZ_PUZZLE(mosaic,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
     .visit = pz_visit,
     .text = pz_text_board);

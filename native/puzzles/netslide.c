@@ -54,6 +54,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->used_solve);
     PZ_VISIT1(v, state->move_count);
+    PZ_SOUND(v, state->move_count >= 0 && state->move_count <= PZ_MANY);
     PZ_VISIT1(v, state->last_move_row);
     PZ_VISIT1(v, state->last_move_col);
     PZ_VISIT1(v, state->last_move_dir);
@@ -88,6 +89,7 @@ PZ_PUZZLE(netslide,
              "that no barrier cuts. The row and the column of the source cannot slide. Arrows move the cursor along "
              "the rim around the board; SELECT slides the row or column beside it one step towards the cursor.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "2x3b1",
     .human = "3x3b1",

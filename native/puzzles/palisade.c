@@ -62,7 +62,11 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
-    PZ_VISIT(v, state->borders, state->shared->params.w * state->shared->params.h);
+    const int w = state->shared->params.w, n = w * state->shared->params.h;
+    PZ_VISIT(v, state->borders, n);
+    /* Regions are followed wherever there is no border, so the board's own must be there. */
+    PZ_SOUND_ALL(v, n, (i >= w || state->borders[i] & BORDER_U) && (i < n - w || state->borders[i] & BORDER_D) &&
+                       (i % w || state->borders[i] & BORDER_L) && ((i + 1) % w || state->borders[i] & BORDER_R));
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
 }
@@ -112,6 +116,7 @@ PZ_PUZZLE(palisade,
              "region. Arrows move the cursor. CTRL is held down until it is pressed again; meanwhile an arrow leaves "
              "the cursor alone and builds the wall on that side of its square, or removes it.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(show), PZ_BOOL(legacy_cursor), PZ_BOOL(clear_complete_regions)),
     .actions = pz_actions,
     .easiest = "2x3n3",
     .human = "5x5n5",

@@ -50,8 +50,16 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->common->w * state->common->h);
+    PZ_SOUND_ALL(v, state->common->w * state->common->h, state->grid[i] <= GRID_UNKNOWN);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
+}
+
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return !ui->dragging;
 }
 
 PZ_PUZZLE(pattern,
@@ -60,6 +68,7 @@ PZ_PUZZLE(pattern,
              "squares, in order, with at least one white square between two runs. SELECT steps the square under the "
              "cursor from open to black to white and back to open; SELECT2 goes the other way round.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "3x2",
     .human = "10x10",
@@ -71,5 +80,6 @@ PZ_PUZZLE(pattern,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
     .visit = pz_visit);

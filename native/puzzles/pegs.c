@@ -41,6 +41,7 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->w * state->h);
+    PZ_SOUND_ALL(v, state->w * state->h, state->grid[i] <= GRID_OBST);
     PZ_VISIT1(v, state->completed);
 }
 
@@ -157,6 +158,7 @@ PZ_PUZZLE(pegs,
              "cursor, and the next arrow lets it jump that way or, if it cannot, drops the choice, as a second SELECT "
              "does. UNDO takes the last jump back; when no jump is left, nothing else remains.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible), PZ_BOOL(cur_jumping)),
     .actions = pz_actions,
     .easiest = "4x4random",
     .human = "5x7cross",

@@ -48,6 +48,7 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->params.w * state->params.h);
+    PZ_SOUND_ALL(v, state->params.w * state->params.h, state->grid[i] >= BLACK);
     PZ_VISIT1(v, state->has_cheated);
     PZ_VISIT1(v, state->was_solved);
 }
@@ -84,6 +85,7 @@ PZ_PUZZLE(range,
              "black one, its own square included. Numbered squares stay white. SELECT takes the square under the "
              "cursor from blank to black, from black to a dot that notes it as white, and from the dot back to blank.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cursor_show), PZ_BOOL(swap_buttons)),
     .actions = pz_actions,
     .easiest = "3x3",
     .human = "9x6",

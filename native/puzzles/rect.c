@@ -76,6 +76,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     const int n = state->w * state->h;
     PZ_VISIT(v, state->vedge, n);
     PZ_VISIT(v, state->hedge, n);
+    PZ_SOUND_ALL(v, n, state->vedge[i] <= 1 && state->hedge[i] <= 1);
     PZ_VISIT(v, state->correct, n);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
@@ -113,6 +114,16 @@ static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state 
     pz_draw_held(dr, TILE_SIZE, COL_LINE, ui->cur_dragging);
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    const int x = 2 * state->w, y = 2 * state->h;
+    return ui->drag_start_x >= -1 && ui->drag_start_x <= x && ui->drag_start_y >= -1 && ui->drag_start_y <= y &&
+           ui->drag_end_x >= -1 && ui->drag_end_x <= x && ui->drag_end_y >= -1 && ui->drag_end_y <= y &&
+           ui->x1 >= -1 && ui->x1 <= state->w && ui->x2 >= -1 && ui->x2 <= state->w &&
+           ui->y1 >= -1 && ui->y1 <= state->h && ui->y2 >= -1 && ui->y2 <= state->h;
+}
+
 PZ_PUZZLE(rect,
     .title = "Rectangles",
     .rules = "Divide the board into rectangles so that each holds exactly one number, and that number is its area. "
@@ -120,6 +131,7 @@ PZ_PUZZLE(rect,
              "second SELECT draws its outline and wipes the edges inside; one square alone is outlined by moving away "
              "and back. A second SELECT without any move gives the rectangle up.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(dragged), PZ_BOOL(erasing), PZ_BOOL(cur_visible), PZ_BOOL(cur_dragging)),
     .actions = pz_actions,
     .easiest = "3x2",
     .human = "7x7",
@@ -133,6 +145,7 @@ PZ_PUZZLE(rect,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .draw_own = pz_draw_own,
     .visit = pz_visit,
     .solved = pz_solved);

@@ -127,6 +127,11 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT(v, state->next, n);
     PZ_VISIT(v, state->prev, n);
     PZ_VISIT(v, state->numsi, n + 1); /* the last item outlives its number */
+    PZ_SOUND_ALL(v, n + 1, state->numsi[i] >= -1 && state->numsi[i] < n);
+    PZ_SOUND_ALL(v, n, state->nums[i] >= 0 && state->nums[i] < n * (n + 1));
+    PZ_SOUND_ALL(v, n, state->next[i] >= -1 && state->next[i] < n && state->prev[i] >= -1 && state->prev[i] < n);
+    PZ_SOUND_ALL(v, n, state->next[i] < 0 || state->prev[state->next[i]] == i);
+    PZ_SOUND_ALL(v, n, state->prev[i] < 0 || state->next[state->prev[i]] == i);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->used_solve);
     PZ_VISIT1(v, state->impossible);
@@ -180,6 +185,13 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return abs(ui->dx) < PZ_MANY && abs(ui->dy) < PZ_MANY;
+}
+
 PZ_PUZZLE(signpost,
     .title = "Signpost",
     .rules = "Every square points in one direction. Link each square to one that it points at, near or far, until one "
@@ -188,6 +200,7 @@ PZ_PUZZLE(signpost,
              "second press of either on another square draws the link, which replaces links that stood in its way; "
              "where the link is not possible, or on the held square itself, it only lets go.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cshow), PZ_BOOL(dragging), PZ_BOOL(drag_is_from), PZ_BOOL(gear_mode)),
     .actions = pz_actions,
     .easiest = "2x3",
     .human = "4x4c",
@@ -200,6 +213,7 @@ PZ_PUZZLE(signpost,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .press = pz_press,

@@ -67,6 +67,7 @@ PZ_PUZZLE(singles,
              "an edge to the other side. SELECT blacks out the square at the cursor, SELECT2 circles it as a note that "
              "it stays white; on a square that is black or circled either of them takes that away.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cshow), PZ_BOOL(show_black_nums)),
     .actions = pz_actions,
     .easiest = "2x3de",
     .human = "5x5de",

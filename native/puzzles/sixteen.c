@@ -40,8 +40,10 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->tiles, state->n);
     PZ_VISIT1(v, state->completed);
+    PZ_SOUND(v, state->completed >= 0 && state->completed <= PZ_MANY);
     PZ_VISIT1(v, state->used_solve);
     PZ_VISIT1(v, state->movecount);
+    PZ_SOUND(v, state->movecount >= 0 && state->movecount <= PZ_MANY);
     PZ_VISIT1(v, state->last_movement_sense);
 }
 
@@ -60,6 +62,7 @@ PZ_PUZZLE(sixteen,
              "that tile's row or column and the cursor goes along with the tile. SELECT2 does the same but leaves the "
              "cursor where it is. The same key again lets go; the other one changes the hold.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "2x3",
     .human = "3x3",

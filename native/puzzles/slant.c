@@ -45,6 +45,7 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->soln, state->p.w * state->p.h);
+    PZ_SOUND_ALL(v, state->p.w * state->p.h, state->soln[i] >= -1 && state->soln[i] <= 1);
     PZ_VISIT(v, state->errors, (state->p.w + 1) * (state->p.h + 1));
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->used_solve);
@@ -56,6 +57,7 @@ PZ_PUZZLE(slant,
              "lines end there. SELECT turns the square under the cursor from empty to \\ to / and back to empty; "
              "SELECT2 goes the other way round.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(swap_buttons), PZ_BOOL(fade_grounded)),
     .actions = pz_actions,
     .easiest = "2x2de",
     .human = "5x5de",

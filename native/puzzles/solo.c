@@ -129,6 +129,7 @@ PZ_PUZZLE(solo,
              "written before; given digits stay, and the same key again does nothing: a square once filled cannot be "
              "emptied.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .actions = pz_actions,
     .easiest = "2x2",
     .human = "2x2",

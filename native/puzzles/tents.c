@@ -63,6 +63,7 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->p.w * state->p.h);
+    PZ_SOUND_ALL(v, state->p.w * state->p.h, state->grid[i] >= BLANK && state->grid[i] <= NONTENT);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->used_solve);
 }
@@ -80,6 +81,13 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return ui->drag_button == -1;
+}
+
 PZ_PUZZLE(tents,
     .title = "Tents",
     .rules = "Give every tree a tent of its own in a square that shares a side with it. No two tents touch, not even "
@@ -87,6 +95,7 @@ PZ_PUZZLE(tents,
              "SELECT pitches a tent on an empty square under the cursor, SELECT2 notes there that no tent can stand; "
              "on a square that holds either, both clear it.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(drag_ok), PZ_BOOL(cdisp)),
     .actions = pz_actions,
     .easiest = "4x4de",
     .human = "8x8de",
@@ -99,6 +108,7 @@ PZ_PUZZLE(tents,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
     .visit = pz_visit,
     .start_ui = pz_start_ui,

@@ -56,6 +56,7 @@ PZ_PUZZLE(towers,
              "lower ones behind it. The arrows move the cursor. A digit key builds a tower of that height at the "
              "cursor, SELECT2 takes the tower away; given towers stay.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .actions = pz_actions,
     .easiest = "3de",
     .human = "4de",

@@ -148,6 +148,13 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return !ui->dragging;
+}
+
 PZ_PUZZLE(tracks,
     .title = "Tracks",
     .rules = "Lay one railway from the entrance on the left, A, to the exit at the bottom, B, without branches, "
@@ -156,6 +163,7 @@ PZ_PUZZLE(tracks,
              "across it, or takes it up; SELECT on a square marks it as one that will have track, or removes the mark. "
              "In the end every marked square must have its track.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(clearing), PZ_BOOL(notrack), PZ_BOOL(cursor_active)),
     .actions = pz_actions,
     .easiest = "4x4de",
     .human = "8x8de",
@@ -169,6 +177,7 @@ PZ_PUZZLE(tracks,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .press = pz_press,

@@ -16,6 +16,16 @@ static double pz_cells(const game_params *params)
 }
 
 /* Tiles show which way up they are only where it matters. */
+/* The engine takes any number, and multiplies it by four. */
+static const char *pz_check_desc(const game_params *params, const char *desc)
+{
+    while (*desc) {
+        if (strtol(desc, (char **)&desc, 10) > params->w * params->h) return "A number is larger than the board";
+        if (*desc) desc++;
+    }
+    return NULL;
+}
+
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h, n = params->n;
@@ -43,8 +53,10 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->w * state->h);
     PZ_VISIT1(v, state->completed);
+    PZ_SOUND(v, state->completed >= 0 && state->completed <= PZ_MANY);
     PZ_VISIT1(v, state->used_solve);
     PZ_VISIT1(v, state->movecount);
+    PZ_SOUND(v, state->movecount >= 0 && state->movecount <= PZ_MANY);
     PZ_VISIT1(v, state->lastx);
     PZ_VISIT1(v, state->lasty);
     PZ_VISIT1(v, state->lastr);
@@ -57,6 +69,7 @@ PZ_PUZZLE(twiddle,
              "in any order. Arrows move the cursor, which covers one whole block. SELECT turns that block a quarter "
              "anticlockwise, SELECT2 a quarter clockwise.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
     .actions = pz_actions,
     .easiest = "2x3n2",
     .human = "3x3n2r",
@@ -66,6 +79,7 @@ PZ_PUZZLE(twiddle,
                    "r: one number for each row\n"
                    "o: tiles must end upright\n"
                    "mN: shuffled by N turns; without it, or with 0, by many",
+    .check_desc = pz_check_desc,
     .cells = pz_cells,
     .optimal_steps = pz_optimal_steps,
     .goal = "tiles",

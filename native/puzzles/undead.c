@@ -115,6 +115,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     const struct game_common *common = state->common;
     PZ_VISIT(v, state->guess, common->num_total);
+    PZ_SOUND_ALL(v, common->num_total, state->guess[i] >= 1 && state->guess[i] <= 7);
     PZ_VISIT(v, state->pencils, common->num_total);
     PZ_VISIT(v, state->cell_errors, common->wh);
     PZ_VISIT(v, state->hint_errors, 2 * common->num_paths);
@@ -166,6 +167,8 @@ PZ_PUZZLE(undead,
              "only behind one; a monster that the line passes twice counts each time. The arrows move the cursor. 1 "
              "puts a ghost at the cursor, 2 a vampire, 3 a zombie, in place of any other; SELECT2 clears the square.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(hshow), PZ_BOOL(hpencil), PZ_BOOL(hcursor), PZ_BOOL(ascii),
+                         PZ_BOOL(pencil_keep_highlight)),
     .actions = pz_actions,
     .easiest = "3x3de",
     .human = "4x4de",

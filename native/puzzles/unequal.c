@@ -85,6 +85,7 @@ PZ_PUZZLE(unequal,
              "the cursor. A digit key writes that number at the cursor, over any number written before; given numbers "
              "stay, and a square once filled cannot be emptied again.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(hshow), PZ_BOOL(hpencil), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .actions = pz_actions,
     .easiest = "3de",
     .human = "4de",

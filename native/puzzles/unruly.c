@@ -39,6 +39,7 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->w2 * state->h2);
+    PZ_SOUND_ALL(v, state->w2 * state->h2, state->grid[i] >= EMPTY && state->grid[i] <= N_ZERO);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
 }
@@ -61,6 +62,7 @@ PZ_PUZZLE(unruly,
              "parameters, no two rows and no two columns may be alike. SELECT turns the square under the cursor from "
              "empty to black to white and back to empty; SELECT2 goes the other way round. Given squares stay.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(cursor)),
     .actions = pz_actions,
     .easiest = "6x6dt",
     .human = "8x8dt",

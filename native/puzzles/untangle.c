@@ -41,6 +41,11 @@ static int pz_extent(const game_params *params)
     return (int)COORDLIMIT(params->n) * PZ_UNIT;
 }
 
+static bool pz_is_point(const point *p)
+{
+    return p->d > 0 && p->d <= PZ_MANY && labs(p->x) <= PZ_MANY && labs(p->y) <= PZ_MANY;
+}
+
 static long pz_x(const point *p)
 {
     if (p->d <= 0) pz_fail(PZ_CORRUPT, "the saved session has a point without a place");
@@ -99,6 +104,7 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->pts, state->params.n);
+    PZ_SOUND_ALL(v, state->params.n, pz_is_point(&state->pts[i]));
     PZ_VISIT(v, state->crosses, count234(state->graph->edges));
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
@@ -187,6 +193,14 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
+/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    const int n = state->params.n;
+    return ui->dragpoint >= -1 && ui->dragpoint < n && ui->cursorpoint >= -1 && ui->cursorpoint < n &&
+           (ui->dragpoint < 0 || pz_is_point(&ui->newpoint));
+}
+
 PZ_PUZZLE(untangle,
     .title = "Untangle",
     .rules = "Points are joined by straight lines, some of which cross. Move the points until no two lines cross or "
@@ -194,6 +208,8 @@ PZ_PUZZLE(untangle,
              "point in that direction, and SELECT picks up the chosen one; then an arrow moves it by half a unit, as "
              "far as the board goes, and SELECT drops it.",
     .ui_size = sizeof(game_ui),
+    .ui_bools = PZ_BOOLS(PZ_BOOL(just_dragged), PZ_BOOL(just_moved), PZ_BOOL(snap_to_grid),
+                         PZ_BOOL(show_crossed_edges), PZ_BOOL(vertex_numbers)),
     .actions = pz_actions,
     .easiest = "4",
     .human = "6",
@@ -205,6 +221,7 @@ PZ_PUZZLE(untangle,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .press = pz_press,
