@@ -179,7 +179,7 @@ def run_acme(env: dm_env.Environment, actor: core.Actor, steps: int, seconds: fl
 
 
 def evaluate(learner: DQNLearner, puzzle: str, params: str, episodes: int, max_steps: int = 200) -> tuple[float, float]:
-    """Share of fresh puzzles that are solved, and the mean length of those, without exploration."""
+    """Share of puzzles with other seeds that are solved, and the mean length of those, without exploration."""
     # One episode for each slot: then short ones do not count for more.
     env = BatchedPuzzleEnvironment(
         puzzle, params, 1_000_000, batch_size=episodes, obs_type="flat", olt=True, max_steps=max_steps
@@ -220,8 +220,8 @@ def main() -> None:
         run(env, actor, min(chunk, options.steps - replay.added), seconds)
         solved, length = evaluate(learner, options.puzzle, options.params, options.episodes)
         print(
-            f"{replay.added:8d} steps, {time.perf_counter() - started:4.0f} s: {solved:.1%} of {options.episodes} fresh "
-            f"{options.puzzle} {options.params} solved, in {length:.1f} steps on average",
+            f"{replay.added:8d} steps, {time.perf_counter() - started:4.0f} s: {solved:.1%} of {options.episodes} "
+            f"{options.puzzle} {options.params} with other seeds solved, in {length:.1f} steps on average",
             flush=True,
         )
     env.close()

@@ -608,7 +608,7 @@ static int plan_from(pz_session *s, double timeout, int32_t *plan)
 
 int pz_session_plan(pz_session *s, double timeout, const int32_t **actions, int32_t *count)
 {
-    if (pz_is_dead(s)) return PZ_ENGINE;
+    if (s->fault) return pz_refuse(PZ_ENGINE, "this session ended with an engine fault; reset it");
     if (s->outcome->status < 0) return pz_refuse(PZ_NO_PLAN, "the game is lost");
     if (s->puzzle->hidden) return pz_refuse(PZ_NO_PLAN, "what decides is hidden; an ExpertPolicy plays by what it sees");
     int32_t *plan = malloc((LONGEST + PZ_HISTORY) * sizeof *plan);

@@ -816,7 +816,7 @@ static int estimate(const deepening *d, const node *n)
     if (!d->target || n->status > 0) return 0;
     const pz_session *world = n->world;
     int differ = 0;
-    for (const pz_field *field = world->layout.fields; field < world->first_ui_field; field++)
+    for (const pz_field *field = world->layout.fields; field < world->layout.fields + world->layout.n_board_fields; field++)
         for (int i = 0; i < field->count; i++)
             differ += pz_item(field, n->record, i) != pz_item(field, d->target, i);
     return (differ + d->per_step - 1) / d->per_step;

@@ -640,25 +640,27 @@ void pz_change_places(pz_session *s, int player)
 
 int pz_session_players(pz_session *s, int n)
 {
-    if (pz_is_dead(s)) return PZ_ENGINE;
-    if (n < s->n_players || n > PZ_MAX_PLAYERS) return pz_refuse(PZ_BAD_PARAMS, "players may join up to 64, not leave");
-    if (n == s->n_players) return PZ_OK;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;
-    if (!setjmp(guard.home)) pz_seat(s, n);
+    if (!setjmp(guard.home)) {
+        if (n < s->n_players || n > PZ_MAX_PLAYERS) pz_fail(PZ_BAD_PARAMS, "players may join up to 64, not leave");
+        if (n > s->n_players) pz_seat(s, n);
+    }
     return pz_leave_alive(s, &guard);
 }
 
 int pz_session_turn(pz_session *s, int player)
 {
-    if (pz_is_dead(s)) return PZ_ENGINE;
-    if (player < 0 || player >= s->n_players) return pz_refuse(PZ_BAD_PARAMS, "there is no such player");
-    if (player == s->player) return PZ_OK;
+    int refused = pz_claim(s);
+    if (refused) return refused;
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;
     if (!setjmp(guard.home)) {
+        if (player < 0 || player >= s->n_players) pz_fail(PZ_BAD_PARAMS, "there is no such player");
         pz_change_places(s, player);
         pz_observe_ui(s, s->state, s->ui, s->own, s->record);
         pz_write_mask(s);

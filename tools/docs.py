@@ -8,6 +8,7 @@ MkDocs loads this file as a hook: it puts into the navigation what exists, and a
 
 from __future__ import annotations
 
+import csv
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import puzzleport as pp
 
 DOCS = ROOT / "docs"
+EXPERTS = DOCS / "experts.csv"
 PICTURES = DOCS / "puzzles" / "pictures"
 SIZE = 160
 COLOURS = 64
@@ -74,13 +76,12 @@ At the easiest level, `{easiest}`. The fields below the line of the board say wh
 
 {presets}
 
-## Random play
+## Baselines
 
-What the paper reports for uniformly random actions, over 1,000 episodes of at most 10,000 steps:
+Random play is the paper's: uniformly random actions, 1,000 episodes of at most 10,000 steps. The expert is
+[ours](../experts.md), over 200 games.
 
-| parameters | solved | mean steps of the solved |
-|---|---|---|
-{random}
+{baselines}
 
 ## As text
 
@@ -156,15 +157,22 @@ def levels(about: pp.PuzzleSpec) -> str:
     )
 
 
-def random_play(puzzle: str) -> str:
-    """The paper's row, or rows."""
+def baselines(puzzle: str) -> str:
+    """The paper's random play, and what our experts reach."""
     from puzzleport.paper import table as paper_table
 
-    rows = [row for row in paper_table("results") if row["puzzle"] == puzzle and row["algorithm"] == "Random"]
-    return "\n".join(
-        f"| `{row['params']}` | {row['success_percent'] or '0'}% | {row['mean_successful_steps'] or '-'} |"
-        for row in rows
-    )
+    rows = [
+        ["random", f"`{row['params']}`", f"{row['success_percent'] or '0'}%", row["mean_successful_steps"] or "-"]
+        for row in paper_table("results")
+        if row["puzzle"] == puzzle and row["algorithm"] == "Random"
+    ]
+    with EXPERTS.open(encoding="utf-8") as source:
+        rows += [
+            ["expert", f"`{row['params']}`", f"{int(row['solved']) / int(row['seeds']):.1%}", row["mean_length"]]
+            for row in csv.DictReader(source)
+            if row["puzzle"] == puzzle
+        ]
+    return table(["player", "parameters", "solved", "mean steps of the solved"], rows)
 
 
 def page(puzzle: str) -> str:
@@ -173,7 +181,7 @@ def page(puzzle: str) -> str:
 
     about = pp.spec(puzzle)
     shown = {f"{puzzle}-{stage}.png": caption for stage, caption in STAGES.items()}
-    shown[f"{puzzle}.gif"] = "key by key"
+    shown[f"{puzzle}.gif"] = "the expert, key by key"
     help_rows = [line.split(": ", 1) if ": " in line else ["", line] for line in about.params_help]
     presets = table(["title", "parameters"], [[one.title, f"`{one.params}`"] for one in about.presets])
     return PAGE.format(
@@ -190,7 +198,7 @@ def page(puzzle: str) -> str:
         parameters=table(["part", "meaning"], [[f"`{part}`" if part else "", text] for part, text in help_rows]),
         levels=levels(about),
         presets="\n".join(f"    {line}" for line in presets.splitlines()),
-        random=random_play(puzzle),
+        baselines=baselines(puzzle),
         seed=SEED,
         text=pp.Session(puzzle, about.easiest_params, seed=SEED).text().rstrip("\n"),
     )
@@ -218,20 +226,12 @@ def pages() -> dict[Path, str]:
 
 
 def keys(session: pp.Session) -> list[int]:
-    """Actions that solve the game: the expert's, or 30 random legal ones where there is none."""
-    import numpy as np
+    """The actions with which an expert plays the game to its end."""
+    import puzzleport as pp
 
-    player, taken = session.clone(), []
-    if not hasattr(session, "plan"):
-        random = np.random.default_rng(SEED)
-        while len(taken) < 30 and not player.ended:
-            taken.append(int(random.choice(np.flatnonzero(player.mask()))))
-            player.step(taken[-1])
-        return taken
-    if not session.spec.hidden:
-        return list(session.plan())
-    while not player.ended and len(taken) < 1000:  # where the plan would know what the player cannot
-        taken.append(player.hint().action)
+    player, expert, taken = session.clone(), pp.ExpertPolicy(session.puzzle), []
+    while not player.ended:
+        taken.append(expert(player))
         player.step(taken[-1])
     return taken
 
@@ -265,8 +265,7 @@ def draw_stages(puzzle: str) -> None:
     save_picture(session, f"{puzzle}-mid")
     for action in taken[-(-len(taken) // 2) :]:
         session.step(action)
-    if session.status != pp.Status.SOLVED:
-        session.solve()
+    assert session.status == pp.Status.SOLVED, puzzle
     save_picture(session, f"{puzzle}-solved")
 
 

@@ -79,7 +79,7 @@ def test_the_example_runs_in_both_loops(loop):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "of 20 fresh net 2x2 solved" in done.stdout.splitlines()[-1]
+    assert "of 20 net 2x2 with other seeds solved" in done.stdout.splitlines()[-1]
 
 
 def test_the_example_learns_and_takes_legal_actions_only():
