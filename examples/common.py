@@ -42,7 +42,8 @@ class Budget(BaseCallback):
         self._end = time.perf_counter() + self.seconds
 
     def _on_step(self) -> bool:
-        return self.num_timesteps < self.steps and time.perf_counter() < self._end
+        one_more = self.num_timesteps + self.training_env.num_envs
+        return one_more <= self.steps and time.perf_counter() < self._end
 
 
 class Measured(NamedTuple):

@@ -60,7 +60,7 @@ PAGE = """# {title}
 
 ## Observation
 
-At the easiest level, `{easiest}`. The fields below the line of the board say what the next key acts on.
+At the easiest level, `{easiest}`. Fields of the board come first, then those that say what the next key acts on.
 
 {fields}
 
@@ -227,9 +227,9 @@ def pages() -> dict[Path, str]:
 
 def keys(session: pp.Session) -> list[int]:
     """The actions with which an expert plays the game to its end."""
-    import puzzleport as pp
+    from puzzleport.experts import ExpertPolicy
 
-    player, expert, taken = session.clone(), pp.ExpertPolicy(session.puzzle), []
+    player, expert, taken = session.clone(), ExpertPolicy(session.puzzle), []
     while not player.ended:
         taken.append(expert(player))
         player.step(taken[-1])

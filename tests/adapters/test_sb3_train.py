@@ -7,16 +7,28 @@ from click.testing import CliRunner
 
 pytest.importorskip("sb3_contrib", reason="training needs the extra sb3")
 
+import torch
+
 from puzzleport.adapters.sb3_train import ALGORITHMS, ModelPolicy, algorithm_of, load_model, train
 from puzzleport.cli import main
 from puzzleport.commands.train import NAMES
 from puzzleport.evaluate import evaluate
 
 SMALL = {"n_steps": 16, "batch_size": 16}
+LSTM = {**SMALL, "policy_kwargs": {"lstm_hidden_size": 8}}
 QUICK = {
-    "maskable_ppo": SMALL, "ppo": SMALL, "recurrent_ppo": SMALL, "trpo": SMALL, "a2c": {},
+    "maskable_ppo": SMALL, "ppo": SMALL, "recurrent_ppo": LSTM, "trpo": SMALL, "a2c": {},
     "dqn": {"learning_starts": 10, "buffer_size": 1000}, "qrdqn": {"learning_starts": 10, "buffer_size": 1000},
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """These networks are too small to share out."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def test_the_command_knows_all_algorithms():
@@ -34,7 +46,7 @@ def test_every_algorithm_trains_is_recognised_and_plays(tmp_path, algorithm):
     assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
 
 
-@pytest.mark.parametrize("observation", ["flat", "one-hot", "pixels"])
+@pytest.mark.parametrize("observation", ["flat", "one-hot", pytest.param("pixels", marks=pytest.mark.slow)])
 def test_a_model_tells_what_it_wants_to_see(tmp_path, observation):
     path = train(
         "maskable_ppo", "pegs", "4x4random", steps=32, folder=tmp_path, envs=2, observation=observation, settings=SMALL
