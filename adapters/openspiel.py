@@ -126,9 +126,7 @@ class PuzzleGame(pyspiel.Game):  # type: ignore[misc]
         super().__init__(_game_type(self.puzzle, chance=bool(self.instances), shaped=self.shaped), info, given)
 
     def _root(self, instance: int) -> pp.Session:
-        return pp.Session(
-            self.puzzle.name, self.params, self.seed + instance, undo=self.undo, max_steps=self.max_steps
-        )
+        return pp.Session(self.puzzle.name, self.params, self.seed + instance, undo=self.undo, max_steps=self.max_steps)
 
     def _solution(self, instance: int) -> dict[str, Array]:
         return self.root(instance).solution()
@@ -424,7 +422,9 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]
         self.player.restart()
 
 
-def search_bot(simulations: int = 1000, rollout_depth: int = 100, c: float = 1.4, seed: int = 0, **more: Any) -> SearchBot:  # noqa: ANN401
+def search_bot(
+    simulations: int = 1000, rollout_depth: int = 100, c: float = 1.4, seed: int = 0, **more: Any
+) -> SearchBot:  # noqa: ANN401
     """A bot that searches in C; takes what ``puzzleport.search.MCTS`` takes."""
     return SearchBot(search.MCTS(simulations, rollout_depth, c, seed, **more))
 

@@ -268,7 +268,8 @@ class MCTS:
     ) -> None:
         self.simulations, self.rollout_depth, self.c, self.seed = simulations, rollout_depth, c, seed
         self.discount, self.stop, self.max_nodes, self.judge, self.batch = discount, stop, max_nodes, judge, batch
-        self.restart()
+        self._tree: Tree | None = None
+        self._trees = 0
 
     def search(self, state: Session | HasSession) -> Tree:
         """Search from a state; the tree's ``result`` tells all that is known."""
@@ -298,7 +299,7 @@ class MCTS:
 
     def restart(self) -> None:
         """Forget everything, for a new game."""
-        self._tree: Tree | None = None
+        self._tree = None
         self._trees = 0
 
     def restart_at(self, state: Session | HasSession) -> None:

@@ -77,7 +77,9 @@ class Replay:
         )
 
 
-def self_play(game: Any, network: Network, simulations: int, replay: Replay, random: np.random.Generator) -> bool:
+def self_play(
+    game: openspiel.PuzzleGame, network: Network, simulations: int, replay: Replay, random: np.random.Generator
+) -> bool:
     """Play one game with the search and remember it; says whether it was solved."""
     state = game.new_initial_state()
     state.apply_action(int(random.integers(game.instances)))

@@ -181,7 +181,8 @@ def test_the_observer_fills_one_tensor_in_place():
     assert observation.tensor is kept
     assert not np.array_equal(kept, first)
     assert all(np.shares_memory(view, kept) for view in observation.dict.values())
-    assert (kept.min() >= 0) and (kept.max() <= 1)
+    assert kept.min() >= 0
+    assert kept.max() <= 1
     assert kept.tolist() == state.observation_tensor()
     assert game.observation_tensor_size() == kept.size
     recall = make_observation(game, INFO_STATE_OBS_TYPE)
@@ -223,7 +224,9 @@ def test_a_process_that_played_ends_in_peace():
         "g = pyspiel.load_game('puzzleport_net(params=2x2)')\n"
         "print(o.mcts_bot(g, 20).step(g.new_initial_state()))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ), check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ), check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
