@@ -156,6 +156,8 @@ class PuzzleEnv(gym.Env[Any, Any]):
         one_hot: with ``obs_type="flat"``: every number as a one-hot vector.
         mask_in_observation: put ``action_mask`` into the observation too.
         copy: hand out fresh arrays; without it, live buffers that the next step overwrites.
+        expert_action: put what an expert would do next into ``info["expert_action"]``, -1 where it does not know: for
+            imitation learning. Planning takes milliseconds.
         timeout: seconds that generating a puzzle may take.
     """
 
@@ -179,6 +181,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
         one_hot: bool = False,
         mask_in_observation: bool = False,
         copy: bool = True,
+        expert_action: bool = False,
         timeout: float = 60.0,
     ) -> None:
         self._session: pp.Session | None = None
@@ -187,6 +190,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
         self.spec_of_puzzle = pp.spec(puzzle)
         self.render_mode, self.width, self.height, self.copy = render_mode, width, height, copy
         self.rewards = rewards or pp.Rewards()
+        self._expert = expert_action
         self._fixed = None
         if params is not None and (":" in params or "#" in params):
             self._fixed = params
@@ -293,7 +297,16 @@ class PuzzleEnv(gym.Env[Any, Any]):
             "game_id": self._game_id,
             "state_repeats": session.repeats,
         }
+        if self._expert:
+            info["expert_action"] = self._expert_action(session)
         return observation, info
+
+    @staticmethod
+    def _expert_action(session: pp.Session) -> int:
+        try:
+            return -1 if session.terminated else session.hint().action
+        except pp.NoPlan:
+            return -1
 
     def render(self) -> Any:  # noqa: ANN401 (depends on the mode)
         """A picture, the text board, or a window that follows the agent."""

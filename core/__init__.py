@@ -17,11 +17,13 @@ from .errors import (
     InvalidGameID,
     InvalidParams,
     InvalidSeed,
+    NoPlan,
     NoSolution,
     PuzzleError,
     SessionClosed,
     UnknownPuzzle,
 )
+from .experts import ExpertPolicy, Hint
 from .record import record
 from .rewards import PAPER_REWARDS, Rewards
 from .session import Session, Status, Step
@@ -35,12 +37,15 @@ __all__ = [
     "BatchStep",
     "CorruptState",
     "EngineError",
+    "ExpertPolicy",
     "Field",
     "GenerationTimeout",
+    "Hint",
     "InvalidAction",
     "InvalidGameID",
     "InvalidParams",
     "InvalidSeed",
+    "NoPlan",
     "NoSolution",
     "Preset",
     "PuzzleError",

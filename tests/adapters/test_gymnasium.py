@@ -200,6 +200,19 @@ def test_rewards_and_their_hook():
     env.close()
 
 
+def test_the_expert_solves_what_it_is_asked_about(puzzle):
+    env = make(puzzle, expert_action=True, undo=False)
+    _, info = env.reset(seed=2)
+    for _ in range(1000):
+        assert info["action_mask"][info["expert_action"]]
+        _, _, terminated, _, info = env.step(info["expert_action"])
+        if terminated:
+            break
+    assert info["is_success"] or pp.spec(puzzle).hidden
+    assert info["expert_action"] == -1
+    env.close()
+
+
 def test_max_state_repeats_truncates():
     env = make("net", max_state_repeats=3)
     env.reset(seed=1)
