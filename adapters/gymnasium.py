@@ -7,6 +7,7 @@ and ``rlp/Puzzle-v0`` (the paper's environment and keywords). So does the prefix
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -190,7 +191,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
         self.spec_of_puzzle = pp.spec(puzzle)
         self.render_mode, self.width, self.height, self.copy = render_mode, width, height, copy
         self.rewards = rewards or pp.Rewards()
-        self._expert = expert_action
+        self._expert = pp.ExpertPolicy(puzzle) if expert_action else None
         self._fixed = None
         if params is not None and (":" in params or "#" in params):
             self._fixed = params
@@ -297,16 +298,12 @@ class PuzzleEnv(gym.Env[Any, Any]):
             "game_id": self._game_id,
             "state_repeats": session.repeats,
         }
-        if self._expert:
-            info["expert_action"] = self._expert_action(session)
+        if self._expert is not None:
+            info["expert_action"] = -1
+            if not session.terminated:
+                with contextlib.suppress(pp.NoPlan):
+                    info["expert_action"] = self._expert(session)
         return observation, info
-
-    @staticmethod
-    def _expert_action(session: pp.Session) -> int:
-        try:
-            return -1 if session.terminated else session.hint().action
-        except pp.NoPlan:
-            return -1
 
     def render(self) -> Any:  # noqa: ANN401 (depends on the mode)
         """A picture, the text board, or a window that follows the agent."""
