@@ -3,36 +3,41 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+NEWEST := build/newest-gymnasium
 
-.PHONY: install demo test lint types bench golden clean
+.PHONY: install demo test lint types bench golden gallery fuzz sanitize docs clean
 
-install: $(STAMP)
+install: build
 
 # The build tools come first and the package is built without isolation: then a second build finds the objects of the first.
-$(STAMP): pyproject.toml requirements/build.txt requirements/test.txt
+$(STAMP): pyproject.toml $(wildcard requirements/*.txt)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -r requirements/build.txt
-	$(BIN)/python -m pip install --quiet -r requirements/test.txt
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	$(PIP) --upgrade pip
+	$(PIP) -r requirements/build.txt
+	$(PIP) -r requirements/torch.txt
+	$(PIP) -r requirements/test.txt
 	touch $(STAMP)
 
 # Sources in C need a build before they are seen; ninja does only what is needed.
 .PHONY: build
-build: install
-	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
+build: $(STAMP)
+	$(PIP) --no-build-isolation --no-deps --editable .
 
 demo: build
 	$(BIN)/puzzleport demo
 
+# The second run is for the other end of the Gymnasium releases that are supported.
 test: build lint types
 	$(BIN)/python -m pytest -n auto
+	$(PIP) --upgrade --no-deps --target $(NEWEST) 'gymnasium<2'
+	PYTHONPATH=$(NEWEST) $(BIN)/python -m pytest -n auto -q tests/adapters/test_gymnasium.py
 
-lint: install
+lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: install
+types: build
 	$(BIN)/python tools/check_types.py
 
 bench: build
@@ -40,6 +45,19 @@ bench: build
 
 golden: build
 	$(BIN)/python -m tests.golden_playthrough
+
+gallery: build
+	$(BIN)/python tools/gallery.py docs/gallery.png
+
+docs: build
+	$(BIN)/python tools/docs.py
+	$(BIN)/python -m mkdocs build --strict
+
+fuzz: build
+	bash tools/fuzz.sh
+
+sanitize: build
+	bash tools/sanitize.sh
 
 clean:
 	rm -rf $(VENV) build dist site
