@@ -10,7 +10,8 @@ import numpy as np
 
 import puzzleport as pp
 from puzzleport.flat import Flattener
-from puzzleport.session import Observation, check_seed, check_size, episode_seed, parse_game_id, random_seed
+from puzzleport.session import Observation, check_seed, check_size
+from puzzleport.stream import Stream
 
 try:
     import dm_env  # type: ignore[import-untyped]
@@ -165,11 +166,8 @@ class PuzzleEnvironment(dm_env.Environment):  # type: ignore[misc]
     ) -> None:
         self.spec_of_puzzle = pp.spec(puzzle)
         self.rewards = rewards or pp.Rewards()
-        self._fixed = None
-        if params is not None and (":" in params or "#" in params):
-            self._fixed = params
-            params = parse_game_id(puzzle, params).params
-        self.params = pp.canonical_params(puzzle, params)
+        self._stream = Stream(puzzle, params, seed)
+        self.params = self._stream.params
         self.action_names = self.spec_of_puzzle.actions[: self.spec_of_puzzle.n_actions(undo)]
         self._options: dict[str, Any] = {
             "undo": undo,
@@ -177,10 +175,8 @@ class PuzzleEnvironment(dm_env.Environment):  # type: ignore[misc]
             "max_steps": max_steps,
             "max_repeats": max_state_repeats,
         }
-        self._stream = random_seed() if seed is None else check_seed(seed)
-        self._episode = -1
         self._observer = _Observer(
-            self.spec_of_puzzle.fields(self.params),
+            self._stream.fields,
             len(self.action_names),
             obs_type,
             one_hot=one_hot,
@@ -195,23 +191,8 @@ class PuzzleEnvironment(dm_env.Environment):  # type: ignore[misc]
 
     def reset(self, *, seed: int | None = None, game_id: str | None = None) -> dm_env.TimeStep:
         """Start the next puzzle of the stream; with a seed, the first of that seed's; with a game id, that one."""
-        if seed is not None:
-            self._stream, self._episode = check_seed(seed), 0
-        else:
-            self._episode += 1
-            game_id = game_id or self._fixed
         self._over = True  # a step after a failed reset tries the next puzzle
-        start: dict[str, Any]
-        if game_id is None:
-            start = {"params": self.params, "seed": episode_seed(self._stream, self._episode)}
-        else:
-            start = {"game_id": game_id}
-            params = parse_game_id(self.spec_of_puzzle.name, game_id).params
-            if self.spec_of_puzzle.fields(params) != self._observer.fields:
-                raise pp.InvalidParams(
-                    f"{self.spec_of_puzzle.name}: {params} has other observations than {self.params}; "
-                    "make an environment for it"
-                )
+        start = self._stream.next(seed, game_id=game_id)
         if self._session is None or self._session.closed:
             self._session = pp.Session(self.spec_of_puzzle.name, **start, **self._options)
         else:

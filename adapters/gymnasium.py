@@ -15,7 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 import puzzleport as pp
-from puzzleport.session import check_size, episode_seed, parse_game_id, random_seed
+from puzzleport.flat import Flattener
+from puzzleport.session import check_size
+from puzzleport.stream import Stream
 
 try:
     import gymnasium as gym
@@ -47,21 +49,10 @@ class Observer:
         if obs_type not in OBS_TYPES:
             raise ValueError(f"obs_type is one of {', '.join(OBS_TYPES)}, not {obs_type!r}")
         self.fields, self.obs_type, self.vectors = tuple(fields), obs_type, vectors
-        self.one_hot, self.mask_size = one_hot, mask_size
+        self.mask_size = mask_size
         width, height = check_size(*picture)
         self._image_space = spaces.Box(0, 255, (height, width, 3), np.uint8)
-        if obs_type == "flat":
-            self._prepare_flat()
-
-    def _prepare_flat(self) -> None:
-        counts = [int(np.prod(field.shape)) for field in self.fields]
-        self._low = np.repeat([field.low for field in self.fields], counts).astype(np.float32)
-        high = np.repeat([field.high for field in self.fields], counts).astype(np.float32)
-        self._scale = (1.0 / np.maximum(high - self._low, 1.0)).astype(np.float32)
-        if self.one_hot:
-            widths = (high - self._low).astype(np.int64) + 1
-            self._starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
-            self._one_hot_size = int(widths.sum())
+        self._flatten = Flattener(fields, one_hot=one_hot)
 
     @property
     def needs_pixels(self) -> bool:
@@ -73,8 +64,7 @@ class Observer:
         if self.obs_type == "pixels":
             return self._with_mask(self._image_space)
         if self.obs_type == "flat":
-            size = self._one_hot_size if self.one_hot else len(self._low)
-            return self._with_mask(spaces.Box(0.0, 1.0, (size,), np.float32))
+            return self._with_mask(spaces.Box(0.0, 1.0, (self._flatten.size,), np.float32))
         parts: dict[str, spaces.Space[Any]] = {
             # Gymnasium warns of a range of one value: a field that these parameters leave no choice gets a second.
             field.name: spaces.Box(field.low, max(field.high, field.low + 1), self._shape(field), field.dtype.type)
@@ -107,7 +97,7 @@ class Observer:
         if self.obs_type == "pixels":
             plain: Any = pixels
         elif self.obs_type == "flat":
-            plain = self._flat(live, lead)
+            plain = self._flatten(live, lead)
         else:
             plain = {name: view.copy() for name, view in live.items()} if copy else dict(live)
             if self.obs_type == "both":
@@ -116,18 +106,6 @@ class Observer:
                 plain["action_mask"] = mask
             return plain
         return {"observation": plain, "action_mask": mask} if self.mask_size else plain
-
-    def _flat(self, state: dict[str, Array], lead: tuple[int, ...]) -> Array:
-        items = np.concatenate(
-            [state[field.name].reshape(*lead, -1) for field in self.fields], axis=-1, dtype=np.float32
-        )
-        items -= self._low
-        if not self.one_hot:
-            items *= self._scale
-            return items
-        result = np.zeros((*lead, self._one_hot_size), np.float32)
-        np.put_along_axis(result, items.astype(np.int64) + self._starts, 1.0, axis=-1)
-        return result
 
 
 class PuzzleEnv(gym.Env[Any, Any]):
@@ -192,23 +170,18 @@ class PuzzleEnv(gym.Env[Any, Any]):
         self.render_mode, self.width, self.height, self.copy = render_mode, width, height, copy
         self.rewards = rewards or pp.Rewards()
         self._expert = pp.ExpertPolicy(puzzle) if expert_action else None
-        self._fixed = None
-        if params is not None and (":" in params or "#" in params):
-            self._fixed = params
-            params = parse_game_id(puzzle, params).params
-        self.params = pp.canonical_params(puzzle, params)
+        self._stream = Stream(puzzle, params, seed)
+        self.params = self._stream.params
         self._options: dict[str, Any] = {
             "undo": undo,
             "timeout": timeout,
             "max_steps": max_steps,
             "max_repeats": max_state_repeats,
         }
-        self._stream = random_seed() if seed is None else seed
-        self._episode = -1
         actions = self.spec_of_puzzle.actions[: self.spec_of_puzzle.n_actions(undo)]
         self.action_names = actions
         self._observer = Observer(
-            self.spec_of_puzzle.fields(self.params),
+            self._stream.fields,
             obs_type,
             vectors=vectors,
             one_hot=one_hot,
@@ -232,22 +205,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
         unknown = options.keys() - {"game_id", "params"}
         if unknown:
             raise ValueError(f"unknown reset options {sorted(unknown)}; there are game_id and params")
-        if seed is not None:
-            self._stream, self._episode = seed, 0
-        else:
-            self._episode += 1
-        game_id = options.get("game_id", self._fixed if seed is None else None)
-        if game_id is not None:
-            which = parse_game_id(self.spec_of_puzzle.name, game_id)
-            params = which.params
-            start: dict[str, Any] = {"game_id": game_id}
-        else:
-            params = pp.canonical_params(self.spec_of_puzzle.name, options.get("params", self.params))
-            start = {"params": params, "seed": episode_seed(self._stream, self._episode)}
-        if self.spec_of_puzzle.fields(params) != self._observer.fields:
-            raise pp.InvalidParams(
-                f"{self.spec_of_puzzle.name}: {params} has other observations than {self.params}; make an environment for it"
-            )
+        start = self._stream.next(seed, **options)
         if self._session is None:
             self._session = pp.Session(self.spec_of_puzzle.name, **start, **self._options)
         else:

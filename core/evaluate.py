@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from .batch import Array, Batch, rollout
-from .errors import PuzzleError
+from .errors import NoPlan
 from .evalset import evalset
+from .experts import ExpertPolicy
 from .files import write
 from .paper import table
 from .session import Observation, Session, Status, check_seed, episode_seed
@@ -144,14 +145,14 @@ def batch_player(policy: BatchPolicy) -> Player:
 
 def _expert(task: Task) -> Outcome:
     """Plays one game after the other; where the expert knows no way on, the episode is not solved."""
-    policy = import_module(f"{__package__}.experts").ExpertPolicy(task.puzzle)
+    policy = ExpertPolicy(task.puzzle)
     status, steps = [], []
     for seed in task.seeds:
         with Session(task.puzzle, task.params, seed, undo=task.undo, max_steps=task.max_steps) as session:
             while not session.ended:
                 try:
                     session.step(policy(session))
-                except PuzzleError:
+                except NoPlan:
                     break
             status.append(int(session.status))
             steps.append(session.steps)
@@ -169,11 +170,6 @@ def player(policy: str | BatchPolicy) -> Player:
     """The player for ``random``, ``masked-random``, ``expert``, ``module:function``, or a callable."""
     if not isinstance(policy, str):
         return batch_player(policy)
-    if policy == "expert":
-        try:
-            import_module(f"{__package__}.experts")
-        except ImportError:
-            raise ValueError("this version of puzzleport has no experts yet: take another policy") from None
     if policy in PLAYERS:
         return PLAYERS[policy]
     module, colon, function = policy.partition(":")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import PuzzleError
+from .errors import NoPlan, PuzzleError
 from .session import Session
 
 Key = str
@@ -37,18 +37,20 @@ def help_line(session: Session) -> str:
 def hint(session: Session) -> str:
     """What to do next: an expert's word where there is one, else the first square that differs from the solution."""
     try:
-        if hasattr(session, "hint"):
-            action, purpose = session.hint()
-            return f"hint: {session.actions[action]}, {purpose}"
+        action, purpose = session.hint()
+        return f"hint: {session.actions[action]}, {purpose}"
+    except NoPlan:
+        pass
+    try:
         now, then = session.observe(), session.solution()
-        for field in session.fields:
-            wrong = np.argwhere(np.atleast_1d(now[field.name] != then[field.name]))
-            if not field.is_ui and len(wrong):
-                place = tuple(int(one) for one in wrong[0])
-                value = int(np.atleast_1d(then[field.name])[place])
-                return f"hint: {field.name} at {', '.join(map(str, place))} is {value} in the solution ({field.about})"
     except PuzzleError as error:
         return f"no hint: {error}"
+    for field in session.fields:
+        wrong = np.argwhere(np.atleast_1d(now[field.name] != then[field.name]))
+        if not field.is_ui and len(wrong):
+            place = tuple(int(one) for one in wrong[0])
+            value = int(np.atleast_1d(then[field.name])[place])
+            return f"hint: {field.name} at {', '.join(map(str, place))} is {value} in the solution ({field.about})"
     return "no hint: the board is as in the solution"
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import click
 from rich.table import Table
 
-from .. import evaluate as evaluation
 from ..evalset import FIRST, HEAD, SIZE
 from ..evalset import evalset as frozen
-from ..evaluate import Player, Result
+from ..evaluate import PAPER_EPISODES, PAPER_STEPS, Player, Result, batch_player, load, player, save, settings
+from ..evaluate import evaluate as measure
 from ..files import write
 from ..spec import puzzles, spec
 from . import File, Short, emit, errors, figure, progress_bar
@@ -35,7 +35,7 @@ class Policy:
             self.fingerprint = hashlib.sha256(Path(name).read_bytes()).hexdigest()[:16]
             self.fingerprint += " deterministic" if deterministic else ""
         else:
-            self._player = evaluation.player(name)
+            self._player = player(name)
 
     def player(self, puzzle: str, params: str, undo: bool) -> Player:
         """Who plays this setting."""
@@ -43,7 +43,7 @@ class Policy:
             return self._player
         from ..adapters.sb3_train import ModelPolicy
 
-        return evaluation.batch_player(ModelPolicy(self._model, puzzle, params, undo, self._deterministic))
+        return batch_player(ModelPolicy(self._model, puzzle, params, undo, self._deterministic))
 
 
 @click.command()
@@ -55,8 +55,8 @@ class Policy:
 )
 @Short.puzzles
 @click.option("--level", default="easiest", help="easiest, human, default, paper (all of its table), or parameters.")
-@click.option("--episodes", default=evaluation.PAPER_EPISODES, help="For each setting.")
-@click.option("--max-steps", default=evaluation.PAPER_STEPS, help="After which an episode counts as not solved.")
+@click.option("--episodes", default=PAPER_EPISODES, help="For each setting.")
+@click.option("--max-steps", default=PAPER_STEPS, help="After which an episode counts as not solved.")
 @click.option("--seed", default=0, help="Of the stream of instances.")
 @click.option("--evalset", "evaluation_set", help="Play a frozen set of instances instead, such as v1.")
 @click.option("--undo/--no-undo", default=False, help="UNDO among the actions; the paper's figures are without.")
@@ -92,7 +92,7 @@ def evaluate(
     results = _earlier(outputs, resume)
     known = list(results)
     policy = Policy(named, deterministic)
-    todo = evaluation.settings(names, level)
+    todo = settings(names, level)
     players = [policy.player(puzzle, params, undo) for puzzle, params in todo]
     saved = time.monotonic()
     finished: list[Result] = []
@@ -113,7 +113,7 @@ def evaluate(
 
         try:
             for (puzzle, params), play in zip(todo, players, strict=True):
-                evaluation.evaluate(
+                measure(
                     named,
                     puzzle,
                     params,
@@ -153,7 +153,7 @@ def _earlier(outputs: tuple[Path, ...], resume: bool) -> list[Result]:
         sources = [path for path in outputs if path.suffix == ".json"]
         if not sources:
             raise ValueError("--resume needs --out with a name that ends in .json")
-        return [result for path in sources if path.exists() for result in evaluation.load(path)]
+        return [result for path in sources if path.exists() for result in load(path)]
     for path in outputs:
         if path.exists():
             raise ValueError(f"{path} exists: remove it, or --resume with a .json to go on")
@@ -165,7 +165,7 @@ def _save(known: list[Result], now: list[Result], outputs: tuple[Path, ...]) -> 
     keys = {result.key for result in now}
     results = [result for result in known if result.key not in keys] + [result for result in now if result.steps]
     for path in outputs:
-        evaluation.save(results, path)
+        save(results, path)
 
 
 @click.command()

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from .. import evaluate as evaluation
+from ..evaluate import PAPER_EPISODES, level_params, save
+from ..evaluate import evaluate as measure
 from ..spec import canonical_params
 from . import Puzzle, console, errors, figure, progress_bar
 
@@ -37,7 +38,7 @@ NAMES = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")
 @click.option("--every", default=50_000, help="Save after so many steps.")
 @click.option("--out", "folder", type=click.Path(file_okay=False, path_type=Path), help="The folder of the run.")
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
-@click.option("--episodes", default=evaluation.PAPER_EPISODES, help="Of the evaluation at the end; 0 for none.")
+@click.option("--episodes", default=PAPER_EPISODES, help="Of the evaluation at the end; 0 for none.")
 def train(
     level: str,
     pairs: tuple[str, ...],
@@ -53,7 +54,7 @@ def train(
     from ..adapters.sb3_train import train as learn
 
     puzzle = options["puzzle"]
-    params = canonical_params(puzzle, evaluation.level_params(puzzle, level))
+    params = canonical_params(puzzle, level_params(puzzle, level))
     folder = folder or Path("runs") / f"{options['algorithm']}-{puzzle}-{params}-{options['seed']}"
     settings = dict(map(_setting, pairs))
     try:
@@ -75,7 +76,7 @@ def train(
         policy = ModelPolicy(load_model(path), puzzle, params, undo)
         with progress_bar() as bar:
             task = bar.add_task("evaluating", total=episodes)
-            result = evaluation.evaluate(
+            result = measure(
                 policy,
                 puzzle,
                 params,
@@ -84,7 +85,7 @@ def train(
                 name=options["algorithm"],
                 progress=lambda one: bar.update(task, completed=len(one.steps)),
             )
-        evaluation.save([result], folder / "results.json")
+        save([result], folder / "results.json")
         row = result.summary()
         measured = figure(row["mean_successful_steps"], row["success_percent"])
         console.print(f"{puzzle} {params}: {measured} steps, optimal ≤ {row['optimal_upper_bound']:,}", highlight=False)

@@ -84,7 +84,9 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT_KEPT(v, state->grid, (state->w + 2) * (state->h + 2), BALL_CORRECT);
     PZ_VISIT(v, state->exits, state->nlasers);
-    PZ_SOUND_ALL(v, state->nlasers, state->exits[i] == LASER_EMPTY || state->exits[i] & (LASER_HIT | LASER_REFLECT) ||
+    /* A check that failed sets and clears flags on lasers that were not fired, too. */
+    PZ_SOUND_ALL(v, state->nlasers, (state->exits[i] & ~LASER_FLAGMASK) == (LASER_EMPTY & ~LASER_FLAGMASK) ||
+                                    state->exits[i] & (LASER_HIT | LASER_REFLECT) ||
                                     (state->exits[i] & ~LASER_FLAGMASK) < state->nlasers);
     PZ_VISIT1(v, state->done);
     PZ_VISIT1(v, state->laserno);

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 import puzzleport as pp
-from puzzleport import evaluate as evaluation
 from puzzleport.evalset import SIZE, evalset
-from puzzleport.evaluate import BLOCK, Result, evaluate
+from puzzleport.evaluate import BLOCK, Result, evaluate, load, load_rows, save, settings
 from puzzleport.files import aside
 from puzzleport.paper import table
 
@@ -60,15 +59,25 @@ def test_random_in_c_and_in_python_are_the_same_policy():
     assert abs(native["mean_successful_steps"] - ours["mean_successful_steps"]) < 5 * standard_error
 
 
+def test_the_expert_solves_within_the_bound_in_fewer_steps_than_chance():
+    expert = evaluate("expert", "bridges", "3x3", episodes=30).summary()
+    assert expert["success_percent"] == 100
+    assert expert["mean_successful_steps"] < expert["optimal_upper_bound"]
+    assert (
+        expert["mean_successful_steps"]
+        < evaluate("random", "bridges", "3x3", episodes=30).summary()["mean_successful_steps"]
+    )
+
+
 def test_an_interrupted_evaluation_goes_on_to_the_same_numbers(tmp_path):
     options = {"episodes": 3 * BLOCK + 10, "max_steps": 60, "name": "chance"}
     kept: list[Result] = []
     with pytest.raises(KeyboardInterrupt):
         evaluate(Impatient(), "fifteen", "2x2", progress=lambda result: kept.append(result), **options)
     assert len(kept[-1].steps) == 2 * BLOCK
-    evaluation.save(kept[-1:], tmp_path / "kept.json")
+    save(kept[-1:], tmp_path / "kept.json")
     played: list[int] = []
-    known = evaluation.load(tmp_path / "kept.json")
+    known = load(tmp_path / "kept.json")
     resumed = evaluate(
         chance, "fifteen", "2x2", known=known, progress=lambda one: played.append(len(one.steps)), **options
     )
@@ -91,7 +100,7 @@ def test_results_of_other_settings_are_not_taken_over():
 
 
 def test_the_settings_of_the_paper():
-    listed = evaluation.settings(pp.puzzles(), "paper")
+    listed = settings(pp.puzzles(), "paper")
     assert len(listed) == 43
     assert [name for name, _ in listed if sum(one == name for one, _ in listed) == 2][::2] == [
         "netslide",
@@ -133,11 +142,11 @@ def test_a_file_is_whole_or_not_there(tmp_path):
 
 def test_results_survive_files(tmp_path):
     results = [evaluate("random", name, pp.spec(name).easiest_params, episodes=30) for name in ("fifteen", "pegs")]
-    evaluation.save(results, tmp_path / "a.json")
-    assert evaluation.load(tmp_path / "a.json") == results
-    evaluation.save(results, tmp_path / "a.csv")
+    save(results, tmp_path / "a.json")
+    assert load(tmp_path / "a.json") == results
+    save(results, tmp_path / "a.csv")
     columns = ("puzzle", "params", "algorithm", "mean_successful_steps", "success_percent", "optimal_upper_bound")
-    for before, after in zip(results, evaluation.load_rows(tmp_path / "a.csv"), strict=True):
+    for before, after in zip(results, load_rows(tmp_path / "a.csv"), strict=True):
         assert [before.summary()[name] for name in columns] == [after[name] for name in columns]
 
 
@@ -148,7 +157,7 @@ def test_what_is_no_file_of_results_is_said_so(tmp_path, text):
     path = tmp_path / "a.json"
     path.write_text(text)
     with pytest.raises(ValueError, match="holds no results"):
-        evaluation.load(path)
+        load(path)
 
 
 # ---- frozen sets
