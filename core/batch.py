@@ -283,7 +283,8 @@ class Batch:
 
     def _check(self, code: int) -> None:
         if code:
-            raise_for(code, f"{self.spec.name} {self.params}, slot {lib.pz_batch_failed_slot(self._handle)}")
+            where = f", slot {lib.pz_batch_failed_slot(self._handle)}" if self._handle is not None else ""
+            raise_for(code, f"{self.spec.name} {self.params}{where}")
 
 
 def _picture_shape(n: int, width: int, height: int, channels_first: bool, grey: bool) -> tuple[int, ...]:

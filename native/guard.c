@@ -14,7 +14,7 @@
 #include "session.h"
 #include "puzzles.h"
 
-enum { FUEL = 1 << 13 };
+enum { FUEL = 1 << 11 };
 
 PZ_TLS long pz_fuel = FUEL;
 static PZ_TLS pz_guard *current;

@@ -281,19 +281,30 @@ def report(count: int, seed: int) -> int:
     return int(bool(found["hangs"] or found["surprises"] or found["stale"] or found["lost"] or found["grown"] > 30e6))
 
 
-def largest(puzzle: str) -> str:
-    """Parameters whose generation takes long: the default ones with the size as large as the limit allows."""
-    params = pp.spec(puzzle).default_params
-    sizes = re.match(r"w\d+h\d+|\d+x\d+|\d+", params)
-    for side in (50, 40, 30, 25, 20, 16, 12, 10, 9, 8, 7, 6):
-        if sizes is None:
-            break
-        size = f"w{side}h{side}" if params[0] == "w" else f"{side}x{side}" if "x" in sizes[0] else str(side)
+def large(puzzle: str) -> list[str]:
+    """Parameters whose generation takes long: the presets, with the size as large as it may be."""
+    about, found = pp.spec(puzzle), []
+    for params in dict.fromkeys([about.default_params, *(preset.params for preset in reversed(about.presets))]):
+        size = re.match(r"w\d+h\d+|[a-z]?\d+x\d+|\d+", params)
+        for side in (50, 40, 30, 25, 20, 16, 12, 10, 9, 8, 7, 6, 5, 4) if size else ():
+            try:
+                found.append(pp.canonical_params(puzzle, re.sub(r"\d+", str(side), size[0]) + params[size.end() :]))
+                break
+            except pp.InvalidParams:
+                continue
+    return list(dict.fromkeys(found))
+
+
+def lateness(puzzle: str, params: str, limit: float) -> float | None:
+    """Seconds until GenerationTimeout, or None where a game came of it; the best of three, for the machine has other work."""
+    ended = []
+    for seed in range(3):
+        started = time.monotonic()
         try:
-            return pp.canonical_params(puzzle, size + params[sizes.end() :])
-        except pp.InvalidParams:
-            continue
-    return params
+            pp.Session(puzzle, params, seed=seed, timeout=limit)
+        except pp.GenerationTimeout:
+            ended.append(time.monotonic() - started)
+    return min(ended) if ended else None
 
 
 def deadlines() -> int:
@@ -301,22 +312,17 @@ def deadlines() -> int:
     late = 0
     print(f"{'puzzle':12}{'params':28}{'limit':>8}{'ended':>8}{'allowed':>9}")
     for puzzle in pp.puzzles():
-        params = largest(puzzle)
-        for limit in (0.25, 0.05, 0.005):
-            ended = []
-            for seed in range(3):  # the best of three: what is measured is the guard, not the machine's other work
-                started = time.monotonic()
-                try:
-                    pp.Session(puzzle, params, seed=seed, timeout=limit)
-                except pp.GenerationTimeout:
-                    ended.append(time.monotonic() - started)
-            if ended:
+        # The longest limit that any of these parameters reach: generation of some puzzles always takes a moment only.
+        tries = ((params, limit) for limit in (0.25, 0.05, 0.005, 0.0005) for params in large(puzzle))
+        for params, limit in tries:
+            ended = lateness(puzzle, params, limit)
+            if ended is not None:
                 allowed = 1.1 * limit + 0.05
-                late += min(ended) > allowed
-                print(f"{puzzle:12}{params:28}{limit:8.3f}{min(ended):8.3f}{allowed:9.3f}")
+                late += ended > allowed
+                print(f"{puzzle:12}{params:28}{limit:8.4f}{ended:8.4f}{allowed:9.4f}")
                 break
         else:
-            print(f"{puzzle:12}{params:28}   every generation ends within 0.005 s")
+            print(f"{puzzle:12}{'any':28}   every generation ends within half a millisecond")
     print(f"late: {late} of {len(pp.puzzles())}")
     return int(late > 0)
 

@@ -45,7 +45,7 @@ def use(session: pp.Session) -> None:
     pp.Session.load(session.save()).step(0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(puzzle=st.sampled_from(PUZZLES), params=st.text(max_size=12) | st.from_regex(r"[0-9xdewhmMnbcairt,.]{1,14}"))
 def test_any_parameter_string_is_played_or_refused(puzzle, params):
     try:
@@ -55,7 +55,7 @@ def test_any_parameter_string_is_played_or_refused(puzzle, params):
     play(session, 5)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(puzzle=st.sampled_from(PUZZLES), data=st.data())
 def test_any_game_id_is_played_or_refused(puzzle, data):
     params = pp.spec(puzzle).easiest_params
@@ -70,7 +70,7 @@ def test_any_game_id_is_played_or_refused(puzzle, data):
     use(session)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(puzzle=st.sampled_from(PUZZLES), data=st.data())
 def test_a_forged_save_is_played_or_refused(puzzle, data):
     """The digest keeps accidents out; who forges a save computes it anew."""
