@@ -423,8 +423,12 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]
 
 
 def search_bot(
-    simulations: int = 1000, rollout_depth: int = 100, c: float = 1.4, seed: int = 0, **more: Any
-) -> SearchBot:  # noqa: ANN401
+    simulations: int = 1000,
+    rollout_depth: int = 100,
+    c: float = 1.4,
+    seed: int = 0,
+    **more: Any,  # noqa: ANN401 (what MCTS takes)
+) -> SearchBot:
     """A bot that searches in C; takes what ``puzzleport.search.MCTS`` takes."""
     return SearchBot(search.MCTS(simulations, rollout_depth, c, seed, **more))
 
