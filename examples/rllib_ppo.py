@@ -88,7 +88,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
 
-    ray.init(num_cpus=arguments.workers + 1, include_dashboard=False, log_to_driver=False)
+    torch.set_num_threads(1)  # networks this small only wait for each other on more
+    ray.init("local", num_cpus=arguments.workers + 1, include_dashboard=False, log_to_driver=False)
     try:
         rllib.register()
         algorithm = configure(arguments).build_algo()
