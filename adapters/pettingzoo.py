@@ -291,7 +291,7 @@ class Table:
         return twin
 
 
-class CoopEnv(Table, AECEnv[str, Any, Any]):  # type: ignore[misc] (PettingZoo is untyped)
+class CoopEnv(Table, AECEnv[str, Any, Any]):
     """Agents take turns on one board; an episode ends for all at once, and every action is paid to all alike."""
 
     name = "puzzleport_coop_v0"
@@ -338,7 +338,7 @@ class CoopEnv(Table, AECEnv[str, Any, Any]):  # type: ignore[misc] (PettingZoo i
             self.render()
 
 
-class CoopParallelEnv(Table, ParallelEnv[str, Any, Any]):  # type: ignore[misc]
+class CoopParallelEnv(Table, ParallelEnv[str, Any, Any]):
     """The same with a step in which all agents act, one after the other. What stands behind the end of the game is dropped."""
 
     name = "puzzleport_coop_v0"
@@ -394,7 +394,7 @@ class SoloParallelEnv(CoopParallelEnv):
         super().__init__(puzzle, params, agents=1, **options)
 
 
-class RaceParallelEnv(Table, ParallelEnv[str, Any, Any]):  # type: ignore[misc]
+class RaceParallelEnv(Table, ParallelEnv[str, Any, Any]):
     """Agents solve the same instance, each on its own board; all act at once.
 
     When somebody solves it, the race is over: who solved it in this cycle is paid as solved, everybody else as failed. Who

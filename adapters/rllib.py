@@ -24,7 +24,7 @@ from puzzleport.adapters.gymnasium import PuzzleEnv
 MULTI_AGENT = {"solo_v0": pettingzoo.solo_v0, "coop_v0": pettingzoo.coop_v0, "race_v0": pettingzoo.race_v0}
 
 
-class PuzzleMultiAgentEnv(ParallelPettingZooEnv):  # type: ignore[misc] (Ray is untyped)
+class PuzzleMultiAgentEnv(ParallelPettingZooEnv):
     """A parallel PettingZoo environment as RLlib's ``MultiAgentEnv``."""
 
     def step(self, action_dict: dict[str, Any]) -> tuple[dict[str, Any], ...]:
