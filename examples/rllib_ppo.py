@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--puzzle", default="net")
     parser.add_argument("--params", default="2x2")
     parser.add_argument("--agents", type=int, default=2)
-    parser.add_argument("--iterations", type=int, default=20)
+    parser.add_argument("--iterations", type=int, default=60)
     parser.add_argument("--batch", type=int, default=2048, help="steps per iteration")
     parser.add_argument("--max-steps", type=int, default=100)
     parser.add_argument("--workers", type=int, default=1, help="processes that play; 0 plays in this one")
