@@ -120,7 +120,7 @@ def _reward_spec(rewards: pp.Rewards, shape: tuple[int, ...] = ()) -> specs.Arra
     return specs.BoundedArray(shape, np.float32, min(paid), max(paid), "reward")
 
 
-class PuzzleEnvironment(dm_env.Environment):  # type: ignore[misc]
+class PuzzleEnvironment(dm_env.Environment):
     """One puzzle as a dm_env environment.
 
         >>> env = PuzzleEnvironment("fifteen", "2x2", 1, obs_type="flat", olt=True)
@@ -253,7 +253,7 @@ class PuzzleEnvironment(dm_env.Environment):  # type: ignore[misc]
         return self._session
 
 
-class BatchedPuzzleEnvironment(dm_env.Environment):  # type: ignore[misc]
+class BatchedPuzzleEnvironment(dm_env.Environment):
     """Many puzzles stepped together in C, on all cores, for actors that take a leading dimension.
 
     Every part of a timestep has it, ``step_type`` too: ``first()``, ``mid()`` and ``last()`` give an array. As in dm_env's

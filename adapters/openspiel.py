@@ -85,7 +85,7 @@ def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, shaped: bool = Fal
     )
 
 
-class PuzzleGame(pyspiel.Game):  # type: ignore[misc]
+class PuzzleGame(pyspiel.Game):
     """One puzzle with one set of parameters; each puzzle has a class of its own, made below."""
 
     name: ClassVar[str]
@@ -168,7 +168,7 @@ def _load_game(text: str) -> Any:  # noqa: ANN401 (pyspiel is untyped)
     return pyspiel.load_game(text)
 
 
-class PuzzleState(pyspiel.State):  # type: ignore[misc]
+class PuzzleState(pyspiel.State):
     """A session as a state.
 
     C++ clones it by making an initial state and deep-copying every attribute in its dict: so there are few, what belongs
@@ -365,7 +365,7 @@ class Observer:
 # ---- players
 
 
-class _MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
+class _MCTSBot(pyspiel.MCTSBot):
     """OpenSpiel's bot with a step that holds the interpreter's lock."""
 
     def step(self, state: PuzzleState) -> int:
@@ -390,7 +390,7 @@ def mcts_bot(
     return _MCTSBot(game, evaluator, c, simulations, memory_mb, solve, seed, False)
 
 
-class SearchBot(pyspiel.Bot):  # type: ignore[misc]
+class SearchBot(pyspiel.Bot):
     """The native search as an OpenSpiel bot."""
 
     def __init__(self, player: search.MCTS) -> None:

@@ -621,7 +621,9 @@ void pz_seat(pz_session *s, int n)
     for (int p = s->n_players; p < n; p++) {
         pz_player *player = &s->players[p];
         memset(player->own, 0, sizeof player->own);
+        pz_pool_clean(s->pool, true);
         player->ui = s->puzzle->engine->new_ui(s->state);
+        pz_pool_clean(s->pool, false);
         if (s->puzzle->start_ui) s->puzzle->start_ui(s->state, player->ui, player->own);
     }
     s->n_players = n;
