@@ -80,13 +80,18 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
     PZ_PUT1(out, ui->cur_y);
 }
 
+/* The balls lie inside; the ring around holds the numbers of the lasers. */
+static bool pz_is_inside(const game_state *state, int at)
+{
+    const int x = at % (state->w + 2), y = at / (state->w + 2);
+    return x >= 1 && x <= state->w && y >= 1 && y <= state->h;
+}
+
 static void pz_visit(game_state *state, pz_visitor *v)
 {
-    PZ_VISIT_KEPT(v, state->grid, (state->w + 2) * (state->h + 2), BALL_CORRECT);
+    PZ_VISIT_KEPT(v, state->grid, (state->w + 2) * (state->h + 2), pz_is_inside(state, i) ? BALL_CORRECT : 0);
     PZ_VISIT(v, state->exits, state->nlasers);
-    /* A check that failed sets and clears flags on lasers that were not fired, too. */
-    PZ_SOUND_ALL(v, state->nlasers, (state->exits[i] & ~LASER_FLAGMASK) == (LASER_EMPTY & ~LASER_FLAGMASK) ||
-                                    state->exits[i] & (LASER_HIT | LASER_REFLECT) ||
+    PZ_SOUND_ALL(v, state->nlasers, state->exits[i] == LASER_EMPTY || state->exits[i] & (LASER_HIT | LASER_REFLECT) ||
                                     (state->exits[i] & ~LASER_FLAGMASK) < state->nlasers);
     PZ_VISIT1(v, state->done);
     PZ_VISIT1(v, state->laserno);
