@@ -167,8 +167,12 @@ class Table:
         self.metadata = {**self.metadata, "name": self.name, "is_parallelizable": not self.shared or agents == 1}
         self.possible_agents = [f"player_{index}" for index in range(agents)]
         self.agents: list[str] = []
-        self.observation_spaces: dict[str, spaces.Space[Any]] = {agent: self._view.space() for agent in self.possible_agents}
-        self.action_spaces: dict[str, spaces.Space[Any]] = {agent: spaces.Discrete(len(self.action_names)) for agent in self.possible_agents}
+        self.observation_spaces: dict[str, spaces.Space[Any]] = {
+            agent: self._view.space() for agent in self.possible_agents
+        }
+        self.action_spaces: dict[str, spaces.Space[Any]] = {
+            agent: spaces.Discrete(len(self.action_names)) for agent in self.possible_agents
+        }
         self.state_space = self._view.state_space(agents)
         self._boards: list[pp.Session] = []
         self._window: Any = None

@@ -23,6 +23,7 @@ from .errors import (
     SessionClosed,
     UnknownPuzzle,
 )
+from .evalset import EvalSet, evalset
 from .experts import ExpertPolicy, Hint
 from .record import record
 from .rewards import PAPER_REWARDS, Rewards
@@ -37,6 +38,7 @@ __all__ = [
     "BatchStep",
     "CorruptState",
     "EngineError",
+    "EvalSet",
     "ExpertPolicy",
     "Field",
     "GenerationTimeout",
@@ -58,6 +60,7 @@ __all__ = [
     "Step",
     "UnknownPuzzle",
     "canonical_params",
+    "evalset",
     "optimal_steps",
     "puzzles",
     "record",
