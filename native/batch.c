@@ -683,7 +683,7 @@ static void play_episodes(void *context, int64_t from, int64_t to)
         }
         look_for_signals(r);
         int64_t done = atomic_fetch_add(&r->done, 1) + 1;
-        if (r->progress) *r->progress = done;
+        if (r->progress) __atomic_store_n(r->progress, done, __ATOMIC_RELAXED); /* the host reads it meanwhile */
     }
 }
 

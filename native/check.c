@@ -5,7 +5,9 @@
  *
  *     check NAME|all [steps] [seeds] [params...]     (at easiest, human and default when no parameters are given)
  *     check threads [steps]                          (batches, rollouts and sessions on several threads at once)
+ *     check rate [seconds]                           (steps a second: what docs/robustness.md compares builds by)
  */
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,9 +276,37 @@ static void threads(int steps)
     printf("threads: %d puzzles, %d steps of %d slots on %d threads\n", pz_count(), steps, SLOTS, THREADS);
 }
 
+/* ---- The step rate ---- */
+
+static int rate(double seconds)
+{
+    double sum[2] = {0, 0};
+    for (int p = 0; p < pz_count(); p++) {
+        const pz_puzzle *puzzle = pz_puzzle_at(p);
+        printf("%-12s", puzzle->name);
+        for (int what = PZ_LOOP_STEP; what <= PZ_LOOP_STEP_MASK; what++) {
+            double best = 0;
+            for (int round = 0; round < 5; round++) { /* the best: other work on the machine only ever slows it down */
+                int64_t steps, changed;
+                const double began = pz_now();
+                if (pz_loop(puzzle, puzzle->easiest, 1, what, seconds / 5, &steps, &changed)) return 1;
+                const double now = (double)steps / (pz_now() - began);
+                if (now > best) best = now;
+            }
+            sum[what] += log(best);
+            printf("%12.0f", best);
+        }
+        printf("\n");
+    }
+    printf("%-12s%12.0f%12.0f   geometric mean of steps a second: without and with mask\n", "all", exp(sum[0] / pz_count()),
+           exp(sum[1] / pz_count()));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "all";
+    if (!strcmp(name, "rate")) return rate(argc > 2 ? atof(argv[2]) : 1);
     int steps = argc > 2 ? atoi(argv[2]) : 2000, seeds = argc > 3 ? atoi(argv[3]) : 3;
     if (!strcmp(name, "threads")) {
         threads(argc > 2 ? steps : 100);

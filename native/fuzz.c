@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "internal.h"
+#include "plan.h"
+#include "search.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -59,6 +61,12 @@ static void use(pz_session *s, const uint8_t *actions, size_t n)
         pz_session_text(s, &text);
         play(s, actions, n);
     }
+    const int32_t *plan;
+    int32_t length;
+    if (again) pz_session_plan(again, 0.02, &plan, &length);
+    pz_search *search = NULL;
+    if (copy && !pz_search_new(copy, 64, 1, &search)) pz_search_simulate(search, 8, 4, 1.4, 1, 0);
+    pz_search_free(search);
     pz_session_free(copy);
     pz_session_free(again);
 }

@@ -14,10 +14,21 @@ static inline int pz_encode_space(int area)
 #define PZ_SPACE_area pz_encode_space(area
 #define PZ_SPACE_int pz_engine_encode_space(int
 
+/*
+ * The tables of sums are static, and the engine fills them anew for every game: threads would write them while others
+ * read. They are filled once, when the module is loaded, and the calls that are left do nothing.
+ */
+#define precompute_sum_bits(argument) PZ_SUMS_##argument
+#define PZ_SUMS_void pz_fill_tables_of_sums(void)
+#define PZ_SUMS_ (void)0
+
 #include <solo.c>
 #undef cube
 
-/* The tables of sums are static and filled anew for every game, always with the same values. */
+__attribute__((constructor)) static void pz_fill_tables(void)
+{
+    pz_fill_tables_of_sums();
+}
 
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_DIGITS_1_9, PZ_END};
 
