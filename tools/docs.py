@@ -332,10 +332,14 @@ def present(nav: list[Any]) -> list[Any]:
     return kept
 
 
-def on_config(config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
-    """Fill in the navigation, and lay out the package for the API reference."""
-    config.nav = present(config.nav)
+def on_startup(command: str, dirty: bool) -> None:
+    """Lay out the package for the API reference: mkdocstrings looks for the folder before it is configured."""
     link_package(ROOT / "build" / "api")
+
+
+def on_config(config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
+    """Fill in the navigation."""
+    config.nav = present(config.nav)
     return config
 
 
