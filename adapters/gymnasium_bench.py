@@ -36,7 +36,7 @@ def env_loop(puzzle: str, params: str, seconds: float, copy: bool) -> float:
     env.reset(seed=1)
     numbers = np.random.default_rng(1).integers(len(env.action_names), size=4096).tolist()
     steps = 0
-    hashes = set()
+    hashes = {env.session.hash()}
     started = time.perf_counter()
     end = started + seconds
     while time.perf_counter() < end:

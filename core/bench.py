@@ -135,7 +135,7 @@ def pixel_loop(puzzle: str, params: str, seconds: float) -> float:
     session = Session(puzzle, params, seed=1)
     random = np.random.default_rng(1)
     pictures = episode = 0
-    seen = set()
+    seen = {hash(session.pixels().tobytes())}
     started = time.perf_counter()
     end = started + seconds
     while time.perf_counter() < end:
@@ -160,7 +160,7 @@ def batch_pixel_loop(puzzle: str, params: str, seconds: float, threads: int) -> 
     batch.reset(seed=1)
     random = np.random.default_rng(1)
     rounds = 0
-    seen = set()
+    seen = {hash(frames[0].tobytes())}
     started = time.perf_counter()
     end = started + seconds
     while time.perf_counter() < end or rounds < 4:
