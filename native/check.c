@@ -262,6 +262,12 @@ static void *alone(void *argument)
 
 static void threads(int steps)
 {
+    /* Batches come first: whatever a puzzle does only once, it then does on several threads. */
+    for (int p = 0; p < pz_count(); p++) {
+        where_puzzle = pz_puzzle_at(p)->name;
+        where_params = pz_puzzle_at(p)->easiest;
+        batch(pz_puzzle_at(p), steps);
+    }
     pthread_t team[THREADS];
     int numbers[THREADS];
     for (int t = 0; t < THREADS; t++) {
@@ -269,11 +275,6 @@ static void threads(int steps)
         pthread_create(&team[t], NULL, alone, &numbers[t]);
     }
     for (int t = 0; t < THREADS; t++) pthread_join(team[t], NULL);
-    for (int p = 0; p < pz_count(); p++) {
-        where_puzzle = pz_puzzle_at(p)->name;
-        where_params = pz_puzzle_at(p)->easiest;
-        batch(pz_puzzle_at(p), steps);
-    }
     printf("threads: %d puzzles, %d steps of %d slots on %d threads\n", pz_count(), steps, SLOTS, THREADS);
 }
 
