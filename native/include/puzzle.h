@@ -228,6 +228,18 @@ typedef struct pz_puzzle {
 #define PZ_PUZZLE(id, ...) \
     const pz_puzzle pz_puzzle_##id = { .name = #id, .engine = &pz_game_##id, __VA_ARGS__ }
 
+/*
+ * For backends that look up a preference of old in the environment when the first ui is made, and keep it in a static: do
+ * that while the module is loaded, before there are threads.
+ */
+#define PZ_SETTLE_PREFERENCES \
+    __attribute__((constructor)) static void pz_settle_preferences(void) \
+    { \
+        game_ui ui; \
+        memset(&ui, 0, sizeof ui); \
+        legacy_prefs_override(&ui); \
+    }
+
 /* For ui_bools: PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(dragging)) */
 #define PZ_BOOL(member) _Generic(((game_ui *)0)->member, bool: (int)offsetof(game_ui, member))
 #define PZ_BOOLS(...) (const int[]){__VA_ARGS__, -1}

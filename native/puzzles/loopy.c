@@ -28,6 +28,8 @@ static void pz_merge_lines(DSF *lines, int a, int b, bool opposite)
 #undef grid_validate_desc
 #undef dsf_merge_flip
 
+PZ_SETTLE_PREFERENCES
+
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
 
 /* For each type of grid: faces in one unit of width and height, rounded up, and edges of its largest face. */

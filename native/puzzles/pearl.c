@@ -28,6 +28,8 @@ static game_ui *new_ui(const game_state *state)
     return ui;
 }
 
+PZ_SETTLE_PREFERENCES
+
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)

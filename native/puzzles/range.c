@@ -2,6 +2,8 @@
 #define thegame pz_game_range
 #include <range.c>
 
+PZ_SETTLE_PREFERENCES
+
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)

@@ -21,6 +21,8 @@ static void game_redraw(drawing *dr, game_drawstate *ds, const game_state *oldst
     pz_engine_redraw(dr, ds, oldstate, state, dir, &scaled, animtime, flashtime);
 }
 
+PZ_SETTLE_PREFERENCES
+
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
 
 enum { PZ_STAR = DIR_MAX }; /* what the last square shows in place of an arrow */

@@ -2,6 +2,8 @@
 #define thegame pz_game_slant
 #include <slant.c>
 
+PZ_SETTLE_PREFERENCES
+
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
