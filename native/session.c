@@ -519,21 +519,28 @@ int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed
     return error;
 }
 
+/* All but the mark that a thread is in there. */
+static void move_game(pz_session *to, const pz_session *from)
+{
+    const size_t head = offsetof(pz_session, puzzle);
+    memcpy((char *)to + head, (const char *)from + head, sizeof *to - head);
+}
+
 void pz_session_take_over(pz_session *s, pz_session *from)
 {
     char *record = s->record == s->own_record ? NULL : s->record;
     uint8_t *mask = s->mask == s->own_mask ? NULL : s->mask;
     pz_outcome *outcome = s->outcome == &s->own_outcome ? NULL : s->outcome;
-    atomic_store(&from->busy, atomic_load(&s->busy));
-    pz_session old = *s;
-    *s = *from;
+    pz_session old;
+    move_game(&old, s);
+    move_game(s, from);
     s->max_steps = old.max_steps;
     s->max_repeats = old.max_repeats;
     s->record = s->own_record;
     s->mask = s->own_mask;
     s->outcome = &s->own_outcome;
     if (old.layout.record_size == s->layout.record_size) pz_session_bind(s, record, mask, outcome);
-    *from = old;
+    move_game(from, &old);
     pz_session_free(from);
 }
 

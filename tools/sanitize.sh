@@ -42,7 +42,7 @@ sys.path.insert(0, __import__("os").environ["PYTHONPATH"])
 sys.meta_path = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
 import puzzleport._native, pytest
 assert "build" in puzzleport._native.__file__, puzzleport._native.__file__
-sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *sys.argv[1:]]))
+sys.exit(pytest.main(["-q", "-x", "-s", "-p", "no:cacheprovider", "-m", "not slow", *sys.argv[1:]]))
 RUN
 }
 

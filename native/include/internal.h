@@ -22,6 +22,7 @@ typedef struct pz_player {
 
 /* What every step touches stands first, and the long layout last. */
 struct pz_session {
+    atomic_bool busy;     /* one thread at a time: a second one is refused, not let in; belongs to the place, not the game */
     const pz_puzzle *puzzle;
     game_state *state;
     game_ui *ui, *trial_ui;
@@ -35,7 +36,6 @@ struct pz_session {
     int flags, n_actions, fault;
     pz_player *players;   /* who waits; the entry of the present player is stale. NULL while there is only one */
     int n_players, player;
-    atomic_bool busy;     /* one thread at a time: a second one is refused, not let in */
     bool stuck, loaded;   /* loaded: from a save, without its aux so far */
     int max_steps, max_repeats;
 
