@@ -213,7 +213,7 @@ typedef struct slot {
     pz_session *session;
     uint64_t seed, episode;
     int32_t ended;
-    wish wish;
+    _Atomic(wish) wish; /* from NO_WISH only the slot's own thread takes it on; the rest changes under the lock */
     uint64_t wished_seed, wished_episode;
     pz_session *next;
 } slot;
@@ -240,8 +240,8 @@ struct pz_batch {
     char message[PZ_MESSAGE];
 
     /* Where generating takes long, a thread makes the next game of each slot while the present one is played. */
-    double generating; /* seconds spent on it by the slots themselves */
-    int64_t generated;
+    atomic_int_fast64_t generating; /* nanoseconds spent on it by the slots themselves */
+    atomic_int_fast64_t generated;
     pthread_t maker;
     bool has_maker;
     pid_t maker_owner;
@@ -251,7 +251,7 @@ struct pz_batch {
 };
 
 /* From here on a game is worth making ahead; below, handing it over costs as much. */
-static const double worth_making_ahead = 100e-6;
+static const int64_t worth_making_ahead = 100 * 1000; /* nanoseconds */
 
 static void note_error(pz_batch *b, int at, int error)
 {
@@ -341,20 +341,19 @@ static void *maker(void *argument)
 /* Wish for the next game of a slot, if making it ahead pays. */
 static void wish_next(pz_batch *b, int at)
 {
+    if (b->generating <= worth_making_ahead * b->generated) return;
     slot *place = &b->slots[at];
     pthread_mutex_lock(&b->lock);
-    if (b->generating > worth_making_ahead * (double)b->generated) {
-        if (!b->has_maker) {
-            b->maker_owner = getpid();
-            b->has_maker = !pthread_create(&b->maker, NULL, maker, b);
-        }
-        pz_session_free(place->next);
-        place->next = NULL;
-        place->wish = b->has_maker ? WANTED : NO_WISH;
-        place->wished_seed = place->seed;
-        place->wished_episode = place->episode + 1;
-        pthread_cond_signal(&b->wished);
+    if (!b->has_maker) {
+        b->maker_owner = getpid();
+        b->has_maker = !pthread_create(&b->maker, NULL, maker, b);
     }
+    pz_session_free(place->next);
+    place->next = NULL;
+    place->wish = b->has_maker ? WANTED : NO_WISH;
+    place->wished_seed = place->seed;
+    place->wished_episode = place->episode + 1;
+    pthread_cond_signal(&b->wished);
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -362,6 +361,7 @@ static void wish_next(pz_batch *b, int at)
 static pz_session *take_made(pz_batch *b, slot *place)
 {
     pz_session *made = NULL;
+    if (place->wish == NO_WISH) return NULL;
     pthread_mutex_lock(&b->lock);
     if (place->wished_seed == place->seed && place->wished_episode == place->episode) {
         while (place->wish == BEING_MADE && !b->team->cancelled) {
@@ -401,10 +401,8 @@ static bool start_episode(pz_batch *b, int at)
     } else if (!fresh) {
         const double began = pz_now();
         error = make_game(b, place->seed, place->episode, &fresh);
-        pthread_mutex_lock(&b->lock);
-        b->generating += pz_now() - began;
-        b->generated++;
-        pthread_mutex_unlock(&b->lock);
+        atomic_fetch_add(&b->generating, (int64_t)(1e9 * (pz_now() - began)));
+        atomic_fetch_add(&b->generated, 1);
     }
     if (error) {
         note_error(b, at, error);

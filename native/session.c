@@ -20,7 +20,7 @@ static PZ_TLS char last_error[PZ_MESSAGE];
 
 double pz_max_cells = 2500;
 
-/* filling and palisade build their complaints about a description in a static buffer. */
+/* Held while a puzzle that builds its complaints about a description in a static buffer looks at one. */
 static pthread_mutex_t validate_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A fork while another thread validates must not leave the child with a lock that nobody opens. */
@@ -363,14 +363,18 @@ game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_genera
 static void validate_desc(const pz_puzzle *puzzle, const game_params *params, const char *desc, int error)
 {
     pz_guard *guard = pz_current_guard();
-    pthread_mutex_lock(&validate_lock);
-    guard->locked = &validate_lock;
+    if (puzzle->static_complaint) {
+        pthread_mutex_lock(&validate_lock);
+        guard->locked = &validate_lock;
+    }
     const char *complaint = puzzle->engine->validate_desc(params, desc);
     if (!complaint && puzzle->check_desc) complaint = puzzle->check_desc(params, desc);
     char copy[PZ_MESSAGE];
     snprintf(copy, sizeof copy, "%s", complaint ? complaint : "");
-    guard->locked = NULL;
-    pthread_mutex_unlock(&validate_lock);
+    if (puzzle->static_complaint) {
+        guard->locked = NULL;
+        pthread_mutex_unlock(&validate_lock);
+    }
     if (complaint) pz_fail(error, "%s", copy);
 }
 
