@@ -470,14 +470,14 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
     finish_step(b, at);
 }
 
-/* A batch does not fit into the caches: have what the next steps need under way while the present one is taken. */
-static void fetch_ahead(const pz_batch *b, int at)
+/* A batch does not fit into the caches: have what the next steps of this run need under way while one is taken. */
+static void fetch_ahead(const pz_batch *b, int at, int64_t to)
 {
-    if (at + 2 < b->n && b->slots[at + 2].session) {
+    if (at + 2 < to && b->slots[at + 2].session) {
         const char *s = (const char *)b->slots[at + 2].session;
         for (size_t line = 0; line < offsetof(pz_session, params); line += 64) __builtin_prefetch(s + line, 1);
     }
-    if (at + 1 < b->n && b->slots[at + 1].session) pz_session_fetch(b->slots[at + 1].session);
+    if (at + 1 < to && b->slots[at + 1].session) pz_session_fetch(b->slots[at + 1].session);
 }
 
 /* One guard serves a run of slots; after a fault the next one takes over behind the slot that had it. */
@@ -490,7 +490,7 @@ static void step_slots(void *context, int64_t from, int64_t to)
         pz_enter(&guard, NULL, pz_step_timeout);
         if (!setjmp(guard.home))
             for (; at < to; at++) {
-                fetch_ahead(b, at);
+                fetch_ahead(b, at, to);
                 step_slot(b, at, &guard);
             }
         if (!pz_carry(&guard)) continue;
@@ -621,7 +621,7 @@ int pz_batch_step(pz_batch *b, const int64_t *actions, int autoreset)
 {
     b->actions = actions;
     b->autoreset = autoreset;
-    return run(b, step_slots, 8);
+    return run(b, step_slots, 16);
 }
 
 int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out)

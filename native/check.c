@@ -239,14 +239,14 @@ static void *alone(void *argument)
     const int offset = *(const int *)argument;
     for (int i = 0; i < pz_count(); i++) {
         const pz_puzzle *puzzle = pz_puzzle_at((i + offset * 10) % pz_count());
-        pz_session *s = NULL, *copy = NULL;
+        pz_session *s = NULL, *copy = NULL, *again = NULL;
         const char *text, *title, *params;
         const uint8_t *bytes;
         int64_t size;
         uint8_t pixels[64 * 64 * 3];
         int bad = pz_session_new(puzzle, puzzle->easiest, "7", NULL, PZ_FLAG_UNDO, 60, &s);
         for (int step = 0; !bad && step < 60; step++) bad = pz_session_step(s, (step * 7 + step / 5) % s->n_actions);
-        bad = bad || pz_session_save(s, &bytes, &size) || pz_session_load(bytes, size, &copy);
+        bad = bad || pz_session_save(s, &bytes, &size) || pz_session_load(bytes, size, &again);
         bad = bad || pz_session_text(s, &text) || pz_session_clone(s, &copy);
         if (!bad) pz_session_pixels(s, 64, 64, PZ_PICTURE_RGB, pixels);
         if (!bad && pz_can_solve(puzzle)) pz_session_solve(s);
@@ -256,6 +256,7 @@ static void *alone(void *argument)
         if (bad) printf("FAIL %s: %s\n", puzzle->name, pz_last_error());
         pz_session_free(s);
         pz_session_free(copy);
+        pz_session_free(again);
         pz_session_free(refused);
     }
     return NULL;
