@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,17 @@ def load_model(path: Path, content: bytes | None = None) -> BaseAlgorithm:
         raise ValueError(f"{path} cannot be loaded as a model of {name}: {error}") from None
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let Torch compute on one thread: the last bits of its sums depend on how many share them."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 class ModelPolicy:
     """A model as a policy over a batch. What it sees follows from the space that it was trained on."""
 
@@ -127,6 +140,7 @@ class ModelPolicy:
         self._batch, self._memory = batch, None
         self._first = np.ones(batch.n, np.bool_)
 
+    @one_thread()
     def __call__(self, observation: dict[str, Array], mask: Array, random: np.random.Generator) -> Array:
         """The model's actions."""
         lead = (len(mask),)

@@ -200,9 +200,10 @@ def _save(known: list[Result], now: list[Result], outputs: tuple[Path, ...]) -> 
 @Short.puzzles
 @click.option("--quick", is_flag=True, help=f"Look at {HEAD} instances of each setting rather than {SIZE:,}.")
 @click.option("--freeze", type=File(".csv"), hidden=True, help="Write the digests of this engine.")
-def evalset(name: str, names: list[str], quick: bool, freeze: Path | None) -> None:
+@Short.formats
+def evalset(name: str, names: list[str], quick: bool, freeze: Path | None, form: str | None) -> None:
     """Check that this engine still generates the instances of a frozen evaluation set."""
-    rows, changed = [], []
+    rows, checked = [], []
     with progress_bar() as bar:
         for level in ("easiest", "human"):
             sets = frozen(name, level)
@@ -210,12 +211,16 @@ def evalset(name: str, names: list[str], quick: bool, freeze: Path | None) -> No
                 one = sets[puzzle]
                 if freeze:
                     rows.append((puzzle, level, one.params, one.computed(HEAD), one.computed()))
-                elif not one.verify(quick):
-                    changed.append(f"{puzzle} {one.params}")
+                else:
+                    same = one.verify(quick)
+                    checked.append({"puzzle": puzzle, "level": level, "params": one.params, "as frozen": same})
     if freeze:
         write(freeze, "".join(",".join(row) + "\n" for row in [("puzzle", "level", "params", "head", "digest"), *rows]))
-    elif changed:
+        return
+    emit(checked, form)
+    changed = [f"{one['puzzle']} {one['params']}" for one in checked if not one["as frozen"]]
+    if changed:
         raise ValueError(f"{name}: these instances are no longer what was frozen: {', '.join(changed)}")
-    else:
+    if form is None:
         which = "all 40 puzzles" if names == puzzles() else ", ".join(names)
         click.echo(f"{name}: the instances of {which} are the ones that were frozen")
