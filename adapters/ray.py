@@ -93,6 +93,8 @@ def _connect(address: str, cpus: int) -> None:
     try:
         if address not in ("auto", "local"):  # Ray would try for minutes
             host, _, port = address.rpartition("/")[2].rpartition(":")
+            if not port.isdigit():
+                raise ValueError("an address is HOST:PORT or auto")
             socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
         ray.init(address, **options)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:

@@ -133,12 +133,12 @@ def evaluate(
     ]
     for job in jobs:  # a model that does not fit says so before anything is played
         policy.player(job.result.puzzle, job.result.params, job.result.undo)
-    saved = time.monotonic()
     finished: list[Result] = []
     interrupted = False
 
     with cluster(engine, address, threads) as workers, progress_bar() as bar:
         task = bar.add_task("", total=options["episodes"] * len(jobs))
+        saved = time.monotonic()
 
         def progress(result: Result) -> None:
             nonlocal saved
@@ -154,8 +154,10 @@ def evaluate(
             play_jobs(jobs, policy, progress=progress, workers=workers or map)
         except KeyboardInterrupt:
             interrupted = True
-    finished = [result for result in finished if result.steps]
-    _save(known, finished, outputs)
+        finally:  # a cluster may be lost too
+            finished = [result for result in finished if result.steps]
+            if finished or interrupted:
+                _save(known, finished, outputs)
     rows = [result.summary() for result in finished]
     table = Table("puzzle", "params", title=f"{name or named}: mean steps of solved episodes, and how many were solved")
     for title in ("episodes", "optimal ≤", "steps (solved)", "lost"):
