@@ -30,7 +30,9 @@ class Row:
     search_seconds: float
 
 
-def solve(puzzle: str, params: str, instances: int, max_steps: int, make_bot: Callable[[Any], Any]) -> tuple[int, float]:
+def solve(
+    puzzle: str, params: str, instances: int, max_steps: int, make_bot: Callable[[Any], Any]
+) -> tuple[int, float]:
     """How many of the first instances a bot solves, and in how many seconds of processor time."""
     solved, seconds = 0, 0.0
     for seed in range(instances):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +48,21 @@ OBSERVATIONS: dict[str, dict[str, Any]] = {
 MODEL, STATE = "model.zip", "run.json"
 
 
-def algorithm_of(path: Path) -> str:
-    """Which algorithm saved a model. SB3 does not say, but what it saved tells."""
+def read_model(path: Path) -> bytes:
+    """The content of a model's file."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            data = json.loads(archive.read("data"))
-        policy = str(data["policy_class"].get("__module__", ""))
+        return path.read_bytes()
     except FileNotFoundError:
         raise ValueError(f"there is no file {path}") from None
+
+
+def algorithm_of(path: Path, content: bytes | None = None) -> str:
+    """Which algorithm saved a model. SB3 does not say, but what it saved tells."""
+    content = read_model(path) if content is None else content
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            data = json.loads(archive.read("data"))
+        policy = str(data["policy_class"].get("__module__", ""))
     except (zipfile.BadZipFile, KeyError, ValueError, AttributeError):
         raise ValueError(f"{path} is no model saved by Stable-Baselines3") from None
     for part, name in (
@@ -66,13 +76,25 @@ def algorithm_of(path: Path) -> str:
     return "trpo" if "cg_max_steps" in data else "ppo" if "clip_range" in data else "a2c"
 
 
-def load_model(path: Path) -> BaseAlgorithm:
-    """A saved model of any of the algorithms."""
-    name = algorithm_of(path)
+def load_model(path: Path, content: bytes | None = None) -> BaseAlgorithm:
+    """A saved model of any of the algorithms. With the file's content no file is read."""
+    content = read_model(path) if content is None else content
+    name = algorithm_of(path, content)
     try:
-        return ALGORITHMS[name].load(path, device="cpu")
+        return ALGORITHMS[name].load(io.BytesIO(content), device="cpu")
     except (KeyError, ValueError, RuntimeError, AssertionError, AttributeError) as error:
         raise ValueError(f"{path} cannot be loaded as a model of {name}: {error}") from None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let Torch compute on one thread: the last bits of its sums depend on how many share them."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class ModelPolicy:
@@ -118,6 +140,7 @@ class ModelPolicy:
         self._batch, self._memory = batch, None
         self._first = np.ones(batch.n, np.bool_)
 
+    @one_thread()
     def __call__(self, observation: dict[str, Array], mask: Array, random: np.random.Generator) -> Array:
         """The model's actions."""
         lead = (len(mask),)

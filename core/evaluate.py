@@ -22,6 +22,7 @@ from .files import write
 from .paper import table
 from .session import Observation, Session, Status, check_seed, episode_seed
 from .spec import canonical_params, optimal_steps, spec
+from .workers import Workers
 
 BLOCK = 125
 """Episodes that are played together. A block is a pure function of its seeds, so an evaluation can go on at any of them."""
@@ -104,6 +105,14 @@ class Result:
             "undo": self.undo,
             "seeds": self.seeds,
         }
+
+
+@dataclass(frozen=True)
+class Job:
+    """A result, and the blocks that it still lacks."""
+
+    result: Result
+    tasks: list[Task]
 
 
 # ---- who plays
@@ -225,8 +234,9 @@ def evaluate(
     known: Iterable[Result] = (),
     progress: Callable[[Result], None] | None = None,
     play: Player | None = None,
+    workers: Workers = map,
 ) -> Result:
-    """Play episodes with a policy: the result is a function of policy, setting and seed, whatever the number of threads.
+    """Play episodes with a policy: the result is a function of policy, setting and seed, whoever plays and on how many threads.
 
     Args:
         policy: ``random``, ``masked-random``, ``expert``, ``module:function`` or a ``BatchPolicy``.
@@ -243,7 +253,41 @@ def evaluate(
         known: earlier results; a block that one of them has is not played again.
         progress: called with the growing result after each block.
         play: a player made before, instead of the policy's.
+        workers: who plays the blocks; ``map`` plays one after the other.
     """
+    called = policy if isinstance(policy, str) else str(getattr(policy, "__name__", type(policy).__name__))
+    job = prepare(
+        name or called,
+        puzzle,
+        params,
+        episodes=episodes,
+        seed=seed,
+        evaluation_set=evaluation_set,
+        max_steps=max_steps,
+        undo=undo,
+        threads=threads,
+        fingerprint=fingerprint,
+        known=known,
+    )
+    play_jobs([job], play or player(policy), progress=progress, workers=workers)
+    return job.result
+
+
+def prepare(
+    name: str,
+    puzzle: str,
+    params: str | None,
+    *,
+    episodes: int,
+    seed: int,
+    evaluation_set: str | None,
+    max_steps: int,
+    undo: bool,
+    threads: int,
+    fingerprint: str,
+    known: Iterable[Result],
+) -> Job:
+    """The job that ``evaluate`` does with these arguments, of which nothing is played yet."""
     params = canonical_params(puzzle, params)
     if episodes < 1 or max_steps < 1:
         raise ValueError("an evaluation takes at least one episode of at least one step")
@@ -255,22 +299,33 @@ def evaluate(
     else:
         check_seed(seed)
         seeds, source = [episode_seed(seed, episode) for episode in range(episodes)], f"seed {seed}"
-    called = policy if isinstance(policy, str) else str(getattr(policy, "__name__", type(policy).__name__))
-    result = Result(name or called, puzzle, params, source, max_steps, undo, fingerprint, episodes)
+    result = Result(name, puzzle, params, source, max_steps, undo, fingerprint, episodes)
     for other in known:
         if other.key == result.key:
             whole = episodes if len(other.steps) >= episodes == other.episodes else len(other.steps) // BLOCK * BLOCK
             result.status, result.steps = other.status[:whole][:episodes], other.steps[:whole][:episodes]
-    play = play or player(policy)
-    if progress:
-        progress(result)
-    for start in range(len(result.steps), episodes, BLOCK):
-        status, steps = play(Task(puzzle, params, seeds[start : start + BLOCK], max_steps, undo, threads))
-        result.status += status
-        result.steps += steps
+    blocks = [seeds[start : start + BLOCK] for start in range(len(result.steps), episodes, BLOCK)]
+    return Job(result, [Task(puzzle, params, block, max_steps, undo, threads) for block in blocks])
+
+
+def play_jobs(
+    jobs: Sequence[Job],
+    play: Player,
+    *,
+    progress: Callable[[Result], None] | None = None,
+    workers: Workers = map,
+) -> None:
+    """Complete the results of jobs, in their order. Workers have the blocks of all of them to choose from."""
+    outcomes = iter(workers(play, [task for job in jobs for task in job.tasks]))
+    for job in jobs:
         if progress:
-            progress(result)
-    return result
+            progress(job.result)
+        for _ in job.tasks:
+            status, steps = next(outcomes)
+            job.result.status += status
+            job.result.steps += steps
+            if progress:
+                progress(job.result)
 
 
 # ---- files

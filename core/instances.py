@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from itertools import count, islice
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from .errors import NoSolution
 from .files import aside
 from .session import Session, check_seed, episode_seed
 from .spec import canonical_params, optimal_steps
+from .workers import Workers, on_threads
 
 PATIENCE = 10
 """A setting counts as exhausted after so many times as many repeated instances in a row as it has shown, and at least 1,000."""
@@ -51,7 +51,7 @@ class Bank:
     """Whether the setting seems to have no more."""
 
 
-def _make(puzzle: str, params: str, seed: int, timeout: float) -> Instance:
+def _make(puzzle: str, params: str, timeout: float, seed: int) -> Instance:
     started = time.perf_counter()
     with Session(puzzle, params, seed, timeout=timeout) as session:
         elapsed = 1000 * (time.perf_counter() - started)
@@ -75,6 +75,7 @@ def generate(
     threads: int = 0,
     timeout: float = 60.0,
     progress: Callable[[int], None] | None = None,
+    workers: Workers | None = None,
 ) -> Bank:
     """So many distinct instances of a setting from the seed's stream, or all that there seem to be.
 
@@ -87,6 +88,7 @@ def generate(
         threads: how many generate; 0 for all cores. It changes nothing but the times.
         timeout: seconds that one instance may take.
         progress: called with the number of instances found.
+        workers: who generates, instead of threads.
     """
     params = canonical_params(puzzle, params)
     if size < 1:
@@ -95,31 +97,24 @@ def generate(
     forbidden, found = frozenset(apart_from), dict[str, Instance]()
     met = set[str]()
     tried = repeated = elsewhere = in_a_row = 0
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        for instance in _ahead(pool, lambda at: _make(puzzle, params, episode_seed(seed, at), timeout)):
-            tried += 1
-            code = instance.instance_hash
-            in_a_row = in_a_row + 1 if code in met else 0
-            met.add(code)
-            if code in forbidden:
-                elsewhere += 1
-            elif code in found:
-                repeated += 1
-            else:
-                found[code] = instance
-                if progress:
-                    progress(len(found))
-            exhausted = in_a_row >= max(1000, PATIENCE * len(met))
-            if len(found) == size or exhausted:
-                break
+    make, seeds = partial(_make, puzzle, params, timeout), (episode_seed(seed, at) for at in count())
+    for instance in (workers or on_threads(threads))(make, seeds):
+        tried += 1
+        code = instance.instance_hash
+        in_a_row = in_a_row + 1 if code in met else 0
+        met.add(code)
+        if code in forbidden:
+            elsewhere += 1
+        elif code in found:
+            repeated += 1
+        else:
+            found[code] = instance
+            if progress:
+                progress(len(found))
+        exhausted = in_a_row >= max(1000, PATIENCE * len(met))
+        if len(found) == size or exhausted:
+            break
     return Bank(list(found.values()), tried, repeated, elsewhere, len(found) < size)
-
-
-def _ahead(pool: ThreadPoolExecutor, make: Callable[[int], Instance]) -> Iterator[Instance]:
-    """Instances in the stream's order, made some ahead of their use."""
-    numbers = count()
-    while True:
-        yield from pool.map(make, islice(numbers, 64))
 
 
 # ---- files

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from rich.table import Table
 from ..errors import PuzzleError
 from ..evaluate import as_csv
 from ..spec import puzzles, spec
+from ..workers import Workers
 
 console = Console()
 errors = Console(stderr=True)
@@ -101,6 +103,20 @@ class Short:
     threads = click.option("--threads", default=0, help="How many threads; 0 for all cores. It changes no number.")
 
     @staticmethod
+    def engine(command: Callable[..., Any]) -> Callable[..., Any]:
+        """``--engine`` and ``--address``, for ``cluster``."""
+        command = click.option(
+            "--address",
+            help="Of a Ray cluster: HOST:PORT, or auto for this machine's. Without one, Ray is started here.",
+        )(command)
+        return click.option(
+            "--engine",
+            type=click.Choice(["threads", "ray"]),
+            default="threads",
+            help="Who works: the threads of this machine, or Ray. It changes no number.",
+        )(command)
+
+    @staticmethod
     def formats(command: Callable[..., Any]) -> Callable[..., Any]:
         """``--json`` and ``--csv``, for ``emit``."""
         command = click.option("--csv", "form", flag_value="csv", help="Print CSV.")(command)
@@ -115,6 +131,22 @@ def emit(rows: Sequence[dict[str, Any]], form: str | None, shown: Table | None =
         click.echo(as_csv(rows), nl=False)
     elif shown is not None:
         console.print(shown, markup=False, highlight=False)
+
+
+@contextmanager
+def cluster(engine: str, address: str | None, threads: int, chunk: int = 1) -> Iterator[Workers | None]:
+    """The workers of ``--engine ray``; None for threads."""
+    if engine == "threads":
+        if address:
+            raise ValueError("--address is for --engine ray")
+        yield None
+        return
+    if address and threads:
+        raise ValueError("--threads is for this machine; the cluster at --address has its own CPUs")
+    from ..adapters.ray import Cluster
+
+    with Cluster(address, cpus=threads, chunk=chunk) as found:
+        yield found.map
 
 
 def progress_bar(quiet: bool = False) -> Progress:

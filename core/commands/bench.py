@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 from rich.progress import track
@@ -11,32 +12,56 @@ from rich.table import Table
 
 from .. import bench as benchmark
 from ..spec import spec
-from . import Short, console, errors
+from . import Short, console, emit, errors
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+def _emit(rows: Sequence[DataclassInstance], form: str | None, table: Table, remark: str) -> None:
+    """Print figures, and below their table what they mean."""
+    emit([asdict(row) for row in rows], form, table)
+    if form is None:
+        console.print(remark)
 
 
 @click.group(name="bench", invoke_without_command=True)
 @Short.puzzles
 @Short.level
 @Short.seconds
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@Short.formats
 @click.pass_context
-def bench(ctx: click.Context, names: list[str], level: str, seconds: float, as_json: bool) -> None:
+def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form: str | None) -> None:
     """Throughput of the C loop, of Session and of Batch, with their ratios."""
     if ctx.invoked_subcommand:
         return
-    rows = [
-        benchmark.measure(name, level, seconds)
-        for name in track(names, description="measuring", console=errors, disable=as_json)
-    ]
+    rows = [benchmark.measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
     rows.append(benchmark.mean_row(rows))
-    if as_json:
-        click.echo(json.dumps([asdict(row) for row in rows], indent=1))
-        return
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
-    for title in ("C step", "C loop", "C all", "Session", "copies", "Batch 1", "Batch all", "Python adds", "Batch 1/C", "all/C"):
+    titles = (
+        "C step",
+        "C loop",
+        "C all",
+        "Session",
+        "copies",
+        "Batch 1",
+        "Batch all",
+        "Python adds",
+        "Batch 1/C",
+        "all/C",
+    )
+    for title in titles:
         table.add_column(title, justify="right")
     for row in rows:
-        figures = (row.c_step, row.c_loop, row.c_loop_all, row.session, row.session_copies, row.batch_one, row.batch_all)
+        figures = (
+            row.c_step,
+            row.c_loop,
+            row.c_loop_all,
+            row.session,
+            row.session_copies,
+            row.batch_one,
+            row.batch_all,
+        )
         table.add_row(
             row.puzzle,
             row.params,
@@ -46,19 +71,20 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, as_j
             f"{row.batch_all / row.c_loop:.2f}",
             end_section=row is rows[-2],
         )
-    console.print(table)
-    console.print(
+    remark = (
         "C loop: step, observe, mask and repeat count on one session; C step leaves out the last two, C all runs it on every "
         "core at once. Batch: 1,024 sessions "
         "with autoreset, on one thread and on all cores. All in one run, on random actions that are checked to change the state."
     )
+    _emit(rows, form, table, remark)
 
 
 @bench.command(name="pixels")
 @Short.puzzles
 @Short.level
 @Short.seconds
-def bench_pixels(names: list[str], level: str, seconds: float) -> None:
+@Short.formats
+def bench_pixels(names: list[str], level: str, seconds: float, form: str | None) -> None:
     """Pictures a second at 128x128, single and batched, beside the rate without pictures."""
     rows = [
         benchmark.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)
@@ -76,15 +102,15 @@ def bench_pixels(names: list[str], level: str, seconds: float) -> None:
             f"{row.batch_all / row.batch_one:.2f}",
             end_section=row is rows[-2],
         )
-    console.print(table)
-    console.print(f"The paper's implementation draws about {PAPER_PICTURES:,} a second on such a core.")
+    _emit(rows, form, table, f"The paper's implementation draws about {PAPER_PICTURES:,} a second on such a core.")
 
 
 @bench.command(name="gymnasium")
 @Short.puzzles
 @Short.level
 @Short.seconds
-def bench_gymnasium(names: list[str], level: str, seconds: float) -> None:
+@Short.formats
+def bench_gymnasium(names: list[str], level: str, seconds: float, form: str | None) -> None:
     """The Gymnasium environment and its vector form, beside the C loop that does the same work."""
     from ..adapters.gymnasium_bench import measure
 
@@ -103,8 +129,37 @@ def bench_gymnasium(names: list[str], level: str, seconds: float) -> None:
             f"{row.vector / row.c_loop_all:.2f}",
             end_section=row is rows[-2],
         )
-    console.print(table)
-    console.print(f"The paper's implementation takes about {PAPER_STEPS:,} steps a second with masks on such a core.")
+    _emit(
+        rows,
+        form,
+        table,
+        f"The paper's implementation takes about {PAPER_STEPS:,} steps a second with masks on such a core.",
+    )
+
+
+@bench.command(name="search")
+@click.option("--instances", default=10, help="How many of each puzzle.")
+@click.option("--simulations", default=1000, help="For each move, at most.")
+@Short.formats
+def bench_search(instances: int, simulations: int, form: str | None) -> None:
+    """MCTS by OpenSpiel's bot in C++ and by the native search, on the same instances of five small puzzles."""
+    from ..adapters.openspiel_bench import PUZZLES, measure
+
+    rows = [measure(name, instances, simulations) for name in track(PUZZLES, description="searching", console=errors)]
+    table = Table("puzzle", "params", title=f"of {instances} instances, {simulations:,} simulations a move at most")
+    for title in ("MCTSBot solves", "seconds", "native solves", "seconds", "ratio"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        table.add_row(
+            row.puzzle,
+            row.params,
+            str(row.bot_solved),
+            f"{row.bot_seconds:.2f}",
+            str(row.search_solved),
+            f"{row.search_seconds:.3f}",
+            f"{row.bot_seconds / row.search_seconds:,.0f}x",
+        )
+    _emit(rows, form, table, "Seconds of processor time until all are solved or cut off after 40 steps.")
 
 
 # What was measured of the paper's implementation on one core of the kind that this was developed on.
@@ -116,11 +171,13 @@ PAPER_PICTURES = 2_500
 @Short.puzzles
 @click.option("--steps", default=10_000_000, help="Random steps for each puzzle.")
 @click.option("--cycles", default=10_000, help="Sessions made and freed for each puzzle.")
-def bench_memory(names: list[str], steps: int, cycles: int) -> None:
+@Short.formats
+def bench_memory(names: list[str], steps: int, cycles: int, form: str | None) -> None:
     """How much the resident size grows with play, and with sessions made and freed."""
-    table = Table("puzzle", "params", f"after {steps:,} steps", f"after {cycles:,} sessions")
+    table, rows = Table("puzzle", "params", f"after {steps:,} steps", f"after {cycles:,} sessions"), []
     for name in track(names, description="playing", console=errors):
         params = spec(name).easiest_params
         by_steps, by_cycles = benchmark.memory(name, params, steps, cycles)
+        rows.append({"puzzle": name, "params": params, "steps_bytes": by_steps, "sessions_bytes": by_cycles})
         table.add_row(name, params, f"{by_steps / 1024:+,.0f} KiB", f"{by_cycles / 1024:+,.0f} KiB")
-    console.print(table)
+    emit(rows, form, table)

@@ -12,30 +12,49 @@ from rich.table import Table
 
 from ..evalset import FIRST, HEAD, SIZE
 from ..evalset import evalset as frozen
-from ..evaluate import PAPER_EPISODES, PAPER_STEPS, Player, Result, batch_player, load, player, save, settings
-from ..evaluate import evaluate as measure
+from ..evaluate import (
+    PAPER_EPISODES,
+    PAPER_STEPS,
+    Outcome,
+    Player,
+    Result,
+    Task,
+    batch_player,
+    load,
+    play_jobs,
+    player,
+    prepare,
+    save,
+    settings,
+)
 from ..files import write
 from ..spec import puzzles, spec
-from . import File, Short, emit, errors, figure, progress_bar
+from . import File, Short, cluster, emit, errors, figure, progress_bar
 
 SAVE_EVERY = 5.0  # seconds
 
 
 class Policy:
-    """What ``--policy`` names, ready to play any puzzle."""
+    """What ``--policy`` names, as a player of any puzzle. A worker loads it anew: a model from its content, the rest by name."""
 
-    def __init__(self, name: str, deterministic: bool) -> None:
-        self.name, self.fingerprint, self._model = name, "", None
-        self._player: Player | None = None
-        if name.endswith(".zip"):
-            from ..adapters.sb3_train import load_model
+    def __init__(self, name: str, deterministic: bool, content: bytes | None = None) -> None:
+        self.name, self.fingerprint = name, ""
+        self._deterministic, self._content = deterministic, content
+        self._player = None if name.endswith(".zip") else player(name)
+        if self._player is None:
+            from ..adapters.sb3_train import load_model, read_model
 
-            self._model = load_model(Path(name))
-            self._deterministic = deterministic
-            self.fingerprint = hashlib.sha256(Path(name).read_bytes()).hexdigest()[:16]
-            self.fingerprint += " deterministic" if deterministic else ""
-        else:
-            self._player = player(name)
+            self._content = read_model(Path(name)) if content is None else content
+            self._model = load_model(Path(name), self._content)
+            self.fingerprint = hashlib.sha256(self._content).hexdigest()[:16] + " deterministic" * deterministic
+        self._players: dict[tuple[str, str, bool], Player] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Policy, (self.name, self._deterministic, self._content)
+
+    def __call__(self, task: Task) -> Outcome:
+        """Play a block."""
+        return self.player(task.puzzle, task.params, task.undo)(task)
 
     def player(self, puzzle: str, params: str, undo: bool) -> Player:
         """Who plays this setting."""
@@ -43,7 +62,10 @@ class Policy:
             return self._player
         from ..adapters.sb3_train import ModelPolicy
 
-        return batch_player(ModelPolicy(self._model, puzzle, params, undo, self._deterministic))
+        setting = puzzle, params, undo
+        if setting not in self._players:
+            self._players[setting] = batch_player(ModelPolicy(self._model, *setting, self._deterministic))
+        return self._players[setting]
 
 
 @click.command()
@@ -63,6 +85,7 @@ class Policy:
 @click.option("--deterministic", is_flag=True, help="A model's likeliest action rather than one drawn.")
 @click.option("--name", help="What to call the policy in tables.")
 @Short.threads
+@Short.engine
 @click.option(
     "--out",
     "outputs",
@@ -82,24 +105,40 @@ def evaluate(
     deterministic: bool,
     name: str | None,
     undo: bool,
+    threads: int,
+    engine: str,
+    address: str | None,
     **options: Any,  # noqa: ANN401 (handed on)
 ) -> None:
     """Measure a policy as the paper does: success rate, and mean steps of the solved episodes.
 
-    The same seed gives the same numbers whatever the number of threads. Ctrl-C writes what is done.
+    The same seed gives the same numbers whoever plays and on how many threads. Ctrl-C writes what is done.
     A function is called as f(observation, mask, random) with arrays of n games and returns n actions.
     """
     results = _earlier(outputs, resume)
     known = list(results)
     policy = Policy(named, deterministic)
-    todo = settings(names, level)
-    players = [policy.player(puzzle, params, undo) for puzzle, params in todo]
-    saved = time.monotonic()
+    jobs = [
+        prepare(
+            name or named,
+            puzzle,
+            params,
+            undo=undo and spec(puzzle).undo,
+            threads=1 if engine == "ray" else threads,
+            fingerprint=policy.fingerprint,
+            known=known,
+            **options,
+        )
+        for puzzle, params in settings(names, level)
+    ]
+    for job in jobs:  # a model that does not fit says so before anything is played
+        policy.player(job.result.puzzle, job.result.params, job.result.undo)
     finished: list[Result] = []
     interrupted = False
 
-    with progress_bar() as bar:
-        task = bar.add_task("", total=options["episodes"] * len(todo))
+    with cluster(engine, address, threads) as workers, progress_bar() as bar:
+        task = bar.add_task("", total=options["episodes"] * len(jobs))
+        saved = time.monotonic()
 
         def progress(result: Result) -> None:
             nonlocal saved
@@ -112,23 +151,13 @@ def evaluate(
                 saved = time.monotonic()
 
         try:
-            for (puzzle, params), play in zip(todo, players, strict=True):
-                measure(
-                    named,
-                    puzzle,
-                    params,
-                    undo=undo and spec(puzzle).undo,
-                    name=name or policy.name,
-                    fingerprint=policy.fingerprint,
-                    known=known,
-                    progress=progress,
-                    play=play,
-                    **options,
-                )
+            play_jobs(jobs, policy, progress=progress, workers=workers or map)
         except KeyboardInterrupt:
             interrupted = True
-    finished = [result for result in finished if result.steps]
-    _save(known, finished, outputs)
+        finally:  # a cluster may be lost too
+            finished = [result for result in finished if result.steps]
+            if finished or interrupted:
+                _save(known, finished, outputs)
     rows = [result.summary() for result in finished]
     table = Table("puzzle", "params", title=f"{name or named}: mean steps of solved episodes, and how many were solved")
     for title in ("episodes", "optimal ≤", "steps (solved)", "lost"):
@@ -173,9 +202,10 @@ def _save(known: list[Result], now: list[Result], outputs: tuple[Path, ...]) -> 
 @Short.puzzles
 @click.option("--quick", is_flag=True, help=f"Look at {HEAD} instances of each setting rather than {SIZE:,}.")
 @click.option("--freeze", type=File(".csv"), hidden=True, help="Write the digests of this engine.")
-def evalset(name: str, names: list[str], quick: bool, freeze: Path | None) -> None:
+@Short.formats
+def evalset(name: str, names: list[str], quick: bool, freeze: Path | None, form: str | None) -> None:
     """Check that this engine still generates the instances of a frozen evaluation set."""
-    rows, changed = [], []
+    rows, checked = [], []
     with progress_bar() as bar:
         for level in ("easiest", "human"):
             sets = frozen(name, level)
@@ -183,12 +213,16 @@ def evalset(name: str, names: list[str], quick: bool, freeze: Path | None) -> No
                 one = sets[puzzle]
                 if freeze:
                     rows.append((puzzle, level, one.params, one.computed(HEAD), one.computed()))
-                elif not one.verify(quick):
-                    changed.append(f"{puzzle} {one.params}")
+                else:
+                    same = one.verify(quick)
+                    checked.append({"puzzle": puzzle, "level": level, "params": one.params, "as frozen": same})
     if freeze:
         write(freeze, "".join(",".join(row) + "\n" for row in [("puzzle", "level", "params", "head", "digest"), *rows]))
-    elif changed:
+        return
+    emit(checked, form)
+    changed = [f"{one['puzzle']} {one['params']}" for one in checked if not one["as frozen"]]
+    if changed:
         raise ValueError(f"{name}: these instances are no longer what was frozen: {', '.join(changed)}")
-    else:
+    if form is None:
         which = "all 40 puzzles" if names == puzzles() else ", ".join(names)
         click.echo(f"{name}: the instances of {which} are the ones that were frozen")

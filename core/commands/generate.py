@@ -9,7 +9,9 @@ import click
 from .. import instances
 from ..evaluate import level_params
 from ..spec import canonical_params
-from . import File, Puzzle, Short, emit, progress_bar
+from . import File, Puzzle, Short, cluster, emit, progress_bar
+
+CHUNK = 16  # instances that a worker of a cluster makes at a time
 
 
 @click.command()
@@ -27,6 +29,7 @@ from . import File, Puzzle, Short, emit, progress_bar
 )
 @click.option("--timeout", default=60.0, help="Seconds that one instance may take.")
 @Short.threads
+@Short.engine
 @Short.formats
 def generate(
     puzzle: str,
@@ -37,6 +40,8 @@ def generate(
     others: tuple[Path, ...],
     timeout: float,
     threads: int,
+    engine: str,
+    address: str | None,
     form: str | None,
 ) -> None:
     """Write a bank of distinct instances, with hash, generation time, optimal bound and solution.
@@ -47,7 +52,7 @@ def generate(
         instances.arrow()
     params = canonical_params(puzzle, level_params(puzzle, params))
     taken = [code for path in others for code in instances.hashes(path)]
-    with progress_bar() as bar:
+    with cluster(engine, address, threads, CHUNK) as workers, progress_bar() as bar:
         task = bar.add_task(f"{puzzle} {params}", total=count)
         bank = instances.generate(
             puzzle,
@@ -58,6 +63,7 @@ def generate(
             threads=threads,
             timeout=timeout,
             progress=lambda done: bar.update(task, completed=done),
+            workers=workers,
         )
     if not bank.instances:
         raise ValueError(f"{puzzle} {params}: all instances that were found are in {', '.join(map(str, others))}")

@@ -41,16 +41,16 @@ def list_puzzles(form: str | None) -> None:
 @click.option("--seed", type=int, default=None, help="Which instance to show.")
 @click.option("--png", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture instead.")
 @click.option("--size", default=256, help="Width and height of the picture.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(puzzle: str, params: str | None, seed: int | None, png: Path | None, size: int, as_json: bool) -> None:
-    """What a puzzle is: rules, actions, parameters, fields, presets, a board."""
+@Short.formats
+def show(puzzle: str, params: str | None, seed: int | None, png: Path | None, size: int, form: str | None) -> None:
+    """What a puzzle is: rules, actions, parameters, fields, presets, a board. CSV has the fields only."""
     about = spec(puzzle)
-    if as_json:
-        shown = {
-            **asdict(about),
-            "fields": [{**asdict(field), "dtype": str(field.dtype)} for field in about.fields(params)],
-        }
-        click.echo(json.dumps(shown, indent=1))
+    fields = [{**asdict(field), "dtype": str(field.dtype)} for field in about.fields(params)]
+    if form == "json":
+        click.echo(json.dumps({**asdict(about), "fields": fields}, indent=1))
+        return
+    if form == "csv":
+        emit(fields, form)
         return
     session = Session(puzzle, params, seed=seed)
     if png:
@@ -70,9 +70,11 @@ def show(puzzle: str, params: str | None, seed: int | None, png: Path | None, si
 @click.command()
 @click.option("--episodes", default=100, help="Episodes of random play for each puzzle.")
 @click.option("--seconds", default=0.1, help="How long to measure the speed of each puzzle.")
-def demo(episodes: int, seconds: float) -> None:
+@Short.formats
+def demo(episodes: int, seconds: float, form: str | None) -> None:
     """Play all 40 puzzles: steps a second, how often random play solves them, and a board."""
     table = Table("puzzle", "params", "steps/s", "solved", "mean steps", "board", title="random legal actions, in C")
+    rows = []
     started = time.perf_counter()
     for name in track(puzzles(), description="playing", console=errors):
         params = canonical_params(name, spec(name).easiest_params)
@@ -80,6 +82,17 @@ def demo(episodes: int, seconds: float) -> None:
         result = rollout(name, params, policy="masked", episodes=episodes, max_steps=2000)
         board = Session(name, params, seed=1).text().rstrip()
         mean = f"{result.mean_successful_steps:,.0f}" if result.solved.any() else "-"
+        rows.append(
+            {
+                "puzzle": name,
+                "params": params,
+                "steps_per_second": round(speed),
+                "success_percent": round(100 * result.success_rate, 1),
+                "mean_successful_steps": round(result.mean_successful_steps, 1) if result.solved.any() else None,
+                "board": board,
+            }
+        )
         table.add_row(name, params, f"{speed:,.0f}", f"{result.success_rate:.0%}", mean, board, end_section=True)
-    console.print(table, markup=False, highlight=False)
-    console.print(f"40 puzzles in {time.perf_counter() - started:.0f} s")
+    emit(rows, form, table)
+    if form is None:
+        console.print(f"40 puzzles in {time.perf_counter() - started:.0f} s")

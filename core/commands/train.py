@@ -11,7 +11,7 @@ import click
 from ..evaluate import PAPER_EPISODES, level_params, save
 from ..evaluate import evaluate as measure
 from ..spec import canonical_params
-from . import Puzzle, console, errors, figure, progress_bar
+from . import Puzzle, Short, console, emit, errors, figure, progress_bar
 
 NAMES = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")
 
@@ -39,16 +39,19 @@ NAMES = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")
 @click.option("--out", "folder", type=click.Path(file_okay=False, path_type=Path), help="The folder of the run.")
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
 @click.option("--episodes", default=PAPER_EPISODES, help="Of the evaluation at the end; 0 for none.")
+@Short.formats
 def train(
     level: str,
     pairs: tuple[str, ...],
     folder: Path | None,
     episodes: int,
+    form: str | None,
     **options: Any,  # noqa: ANN401 (handed on)
 ) -> None:
     """Train an agent, and evaluate it as the paper does.
 
     The folder gets model.zip, run.json, TensorBoard's logs and results.json. Ctrl-C saves what is learned.
+    JSON and CSV are of the evaluation.
     """
     from ..adapters.sb3_train import ModelPolicy, load_model
     from ..adapters.sb3_train import train as learn
@@ -70,7 +73,9 @@ def train(
     except KeyboardInterrupt:
         errors.print(f"puzzleport: interrupted; --resume --out {folder} goes on", markup=False, highlight=False)
         raise SystemExit(130) from None
-    console.print(f"trained: {path}", highlight=False, markup=False)
+    if form is None:
+        console.print(f"trained: {path}", highlight=False, markup=False)
+    rows = []
     if episodes:
         undo = options["undo"]
         policy = ModelPolicy(load_model(path), puzzle, params, undo)
@@ -87,8 +92,12 @@ def train(
             )
         save([result], folder / "results.json")
         row = result.summary()
-        measured = figure(row["mean_successful_steps"], row["success_percent"])
-        console.print(f"{puzzle} {params}: {measured} steps, optimal ≤ {row['optimal_upper_bound']:,}", highlight=False)
+        rows.append(row)
+        if form is None:
+            measured = figure(row["mean_successful_steps"], row["success_percent"])
+            bound = f"optimal ≤ {row['optimal_upper_bound']:,}"
+            console.print(f"{puzzle} {params}: {measured} steps, {bound}", highlight=False)
+    emit(rows, form)
 
 
 def _setting(pair: str) -> tuple[str, Any]:
