@@ -16,7 +16,7 @@
 #include "internal.h"
 #include "session.h"
 
-static PZ_TLS char last_error[PZ_MESSAGE];
+static __thread char last_error[PZ_MESSAGE];
 
 double pz_max_cells = 2500;
 

@@ -17,7 +17,7 @@ static int ask(void (*question)(void *context), void *context)
     return error;
 }
 
-static PZ_TLS char answers[2][PZ_MESSAGE];
+static __thread char answers[2][PZ_MESSAGE];
 
 static const char *keep_answer(int slot, const char *text)
 {

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DOCS = ROOT / "docs"
 EXPERTS = DOCS / "experts.csv"
+RANDOM = DOCS / "results" / "random.csv"
+TRAINED = DOCS / "results" / "trained.csv"
 PICTURES = DOCS / "puzzles" / "pictures"
 SIZE = 160
 COLOURS = 64
@@ -29,7 +31,11 @@ SEED = 1
 
 STAGES = {"initial": "at the start", "mid": "half way", "solved": "solved"}
 
-INDEX = """# puzzleport
+INDEX = """---
+hide: [navigation, toc]
+---
+
+# puzzleport
 
 The 40 logic puzzles of [Simon Tatham's Portable Puzzle Collection](https://www.chiark.greenend.org.uk/~sgtatham/puzzles/)
 as reinforcement-learning tasks: seeded, scalable in size and difficulty, with exact action masks, and observations as
@@ -78,8 +84,8 @@ At the easiest level, `{easiest}`. Fields of the board come first, then those th
 
 ## Baselines
 
-Random play is the paper's: uniformly random actions, 1,000 episodes of at most 10,000 steps. The expert is
-[ours](../experts.md), over 200 games.
+1,000 episodes of at most 10,000 steps, without UNDO; the expert's are 200. Where the figures come from:
+[random play](../random.md), [trained agents](../trained.md), [experts](../experts.md).
 
 {baselines}
 
@@ -158,21 +164,33 @@ def levels(about: pp.PuzzleSpec) -> str:
 
 
 def baselines(puzzle: str) -> str:
-    """The paper's random play, and what our experts reach."""
+    """Random play, the paper's and ours, trained agents, and what our experts reach."""
     from puzzleport.paper import table as paper_table
 
     rows = [
-        ["random", f"`{row['params']}`", f"{row['success_percent'] or '0'}%", row["mean_successful_steps"] or "-"]
+        ["random, the paper's", f"`{row['params']}`", row["success_percent"] or "0.0", row["mean_successful_steps"]]
         for row in paper_table("results")
         if row["puzzle"] == puzzle and row["algorithm"] == "Random"
     ]
-    with EXPERTS.open(encoding="utf-8") as source:
+    for results in (RANDOM, TRAINED):
         rows += [
-            ["expert", f"`{row['params']}`", f"{int(row['solved']) / int(row['seeds']):.1%}", row["mean_length"]]
-            for row in csv.DictReader(source)
+            [row["algorithm"], f"`{row['params']}`", row["success_percent"], row["mean_successful_steps"]]
+            for row in read(results)
             if row["puzzle"] == puzzle
         ]
-    return table(["player", "parameters", "solved", "mean steps of the solved"], rows)
+    rows += [
+        ["expert", f"`{row['params']}`", f"{100 * int(row['solved']) / int(row['seeds']):.1f}", row["mean_length"]]
+        for row in read(EXPERTS)
+        if row["puzzle"] == puzzle
+    ]
+    shown = [[player, params, f"{solved}%", steps or "-"] for player, params, solved, steps in rows]
+    return table(["player", "parameters", "solved", "mean steps of the solved"], shown)
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a table of results."""
+    with path.open(encoding="utf-8", newline="") as source:
+        return list(csv.DictReader(source))
 
 
 def page(puzzle: str) -> str:

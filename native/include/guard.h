@@ -70,6 +70,7 @@ bool pz_wants_out(void);
 char *pz_getenv(const char *name);
 
 /* Fuel: cheap to burn, and only when it is gone does anyone look at a clock. */
+/* The quick kind of thread-local memory, of which a process has little: for what every allocation looks at, not for more. */
 #define PZ_TLS __thread __attribute__((tls_model("initial-exec")))
 extern PZ_TLS long pz_fuel;
 void pz_out_of_fuel(void);
