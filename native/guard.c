@@ -37,6 +37,28 @@ pz_guard *pz_current_guard(void)
     return current;
 }
 
+/* ---- Notes ---- */
+
+static pthread_key_t notes_key;
+
+__attribute__((constructor)) static void make_notes_key(void)
+{
+    pthread_key_create(&notes_key, free);
+}
+
+pz_notes *pz_own_notes(void)
+{
+    static pz_notes in_need; /* without memory, threads share these: better than none */
+    pz_notes *notes = pthread_getspecific(notes_key);
+    if (notes) return notes;
+    notes = calloc(1, sizeof *notes);
+    if (!notes) return &in_need;
+    pthread_setspecific(notes_key, notes);
+    return notes;
+}
+
+/* ---- The guard ---- */
+
 void pz_enter(pz_guard *guard, pz_pool *pool, double timeout)
 {
     guard->pool = pool;

@@ -16,8 +16,6 @@
 #include "internal.h"
 #include "session.h"
 
-static __thread char last_error[PZ_MESSAGE];
-
 double pz_max_cells = 2500;
 
 /* Held while a puzzle that builds its complaints about a description in a static buffer looks at one. */
@@ -41,20 +39,20 @@ __attribute__((constructor)) static void watch_forks(void)
 
 const char *pz_last_error(void)
 {
-    return last_error;
+    return pz_own_notes()->error;
 }
 
 /* Leave the guard and carry its verdict to whoever asks for the last error. */
 int pz_carry(pz_guard *guard)
 {
     pz_leave(guard);
-    if (guard->error) memcpy(last_error, guard->message, sizeof last_error);
+    if (guard->error) memcpy(pz_own_notes()->error, guard->message, PZ_MESSAGE);
     return guard->error;
 }
 
 int pz_refuse(int error, const char *reason)
 {
-    snprintf(last_error, sizeof last_error, "%s", reason);
+    snprintf(pz_own_notes()->error, PZ_MESSAGE, "%s", reason);
     return error;
 }
 

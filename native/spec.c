@@ -17,12 +17,10 @@ static int ask(void (*question)(void *context), void *context)
     return error;
 }
 
-static __thread char answers[2][PZ_MESSAGE];
-
 static const char *keep_answer(int slot, const char *text)
 {
     if (strlen(text) >= PZ_MESSAGE) pz_fail(PZ_BAD_PARAMS, "parameters of more than %d characters", PZ_MESSAGE - 1);
-    return strcpy(answers[slot], text);
+    return strcpy(pz_own_notes()->answers[slot], text);
 }
 
 typedef struct params_question {

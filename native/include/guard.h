@@ -67,10 +67,17 @@ void pz_become_worker(pz_flag *cancelled);
 /* Whether what this thread does has become unwanted. */
 bool pz_wants_out(void);
 
+/* What is told to the thread that asked: the last error, and answers that live until its next question. */
+typedef struct pz_notes {
+    char error[PZ_MESSAGE];
+    char answers[2][PZ_MESSAGE];
+} pz_notes;
+pz_notes *pz_own_notes(void);
+
 char *pz_getenv(const char *name);
 
 /* Fuel: cheap to burn, and only when it is gone does anyone look at a clock. */
-/* The quick kind of thread-local memory, of which a process has little: for what every allocation looks at, not for more. */
+/* Of this quick kind of thread-local memory a process has little: it is for what every allocation looks at, and no more. */
 #define PZ_TLS __thread __attribute__((tls_model("initial-exec")))
 extern PZ_TLS long pz_fuel;
 void pz_out_of_fuel(void);
