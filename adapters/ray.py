@@ -33,6 +33,9 @@ RETRIES = 10
 AHEAD = 16
 """Chunks under way for each CPU. The results wait for the slowest of them, and the CPUs should not."""
 
+STORE = 256 << 20
+"""Bytes for what is handed around on a cluster of this machine alone: seeds, results and at most a model."""
+
 
 class Cluster:
     """A Ray cluster as workers: ``cluster.map`` goes where ``map`` would. A program's own Ray is used where there is one.
@@ -89,7 +92,7 @@ class Cluster:
 def _connect(address: str, cpus: int) -> None:
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}  # our output is ours alone
     if address == "local":
-        options |= {"num_cpus": cpus or None, "include_dashboard": False}
+        options |= {"num_cpus": cpus or None, "include_dashboard": False, "object_store_memory": STORE}
     try:
         if address not in ("auto", "local"):  # Ray would try for minutes
             host, _, port = address.rpartition("/")[2].rpartition(":")
