@@ -214,8 +214,9 @@ class PuzzleEnv(gym.Env[Any, Any]):
         self._over = self._session.terminated
         self._fields = self._session.observe(copy=False)
         self._live = self._observer.live(self._fields)
-        self._state = self._look()
-        result = self._result()
+        self._mask = self._session.mask(copy=False).view(np.int8)
+        self._state = self._session.glance() if self.copy else self._fields
+        result = self._result(self._session)
         if self.render_mode == "human":
             self.render()
         return result
@@ -227,27 +228,21 @@ class PuzzleEnv(gym.Env[Any, Any]):
             raise gym.error.ResetNeeded("call reset before the first step")
         if self._over:
             raise gym.error.ResetNeeded("this episode is over: call reset")
-        outcome = session.step(action)
+        status = session.step(action).status
         before = self._state
-        self._state = self._look()
-        reward = self.rewards(outcome.status, before, self._state)
+        self._state = session.glance() if self.copy else self._fields
+        reward = self.rewards(status, before, self._state)
         ended = session.ended
-        self._over = ended != 0
-        observation, info = self._result()
+        observation, info = self._result(session)
         if ended:
-            info["is_success"] = outcome.status == pp.Status.SOLVED
+            self._over = True
+            info["is_success"] = status == pp.Status.SOLVED
         if self.render_mode == "human":
             self.render()
         return observation, reward, ended == 1, ended == 2, info
 
-    def _look(self) -> dict[str, Array]:
-        """The fields in their own shapes, as they are handed out."""
-        return {name: view.copy() for name, view in self._fields.items()} if self.copy else self._fields
-
-    def _result(self) -> tuple[Any, dict[str, Any]]:
-        session = self._session
-        assert session is not None
-        mask = session.mask(self.copy).view(np.int8)
+    def _result(self, session: pp.Session) -> tuple[Any, dict[str, Any]]:
+        mask = self._mask.copy() if self.copy else self._mask
         pixels = session.pixels(self.width, self.height) if self._observer.needs_pixels else None
         observation = self._observer.observation(self._live, pixels, mask, copy=self.copy)
         info = {
@@ -560,8 +555,8 @@ class PaperEnv(PuzzleEnv):
                 {"pixels": spaces.Box(0, 255, (3, window_width, window_height), np.uint8)}
             )
 
-    def _result(self) -> tuple[Any, dict[str, Any]]:
-        observation, info = super()._result()
+    def _result(self, session: pp.Session) -> tuple[Any, dict[str, Any]]:
+        observation, info = super()._result(session)
         if self._rgb:
             observation = {"pixels": np.ascontiguousarray(observation.transpose(2, 1, 0))}
         return observation, info

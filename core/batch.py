@@ -212,12 +212,10 @@ class Batch:
         """An independent copy of the session in a slot."""
         if not 0 <= slot < self.n:
             raise IndexError(f"the slots are 0 to {self.n - 1}, not {slot}")
-        pointer = lib.pz_batch_session(self._open(), slot)
-        if pointer == ffi.NULL:
+        if not self._started:
             raise InvalidAction(f"reset slot {slot} before copying its session")
         result = ffi.new("pz_session **")
-        code = lib.pz_session_clone(pointer, result)
-        self._check(code)
+        self._check(lib.pz_batch_clone(self._open(), slot, result))
         return Session._from(result[0], self.timeout)
 
     def streams(self) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .errors import InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, raise_for
+from .glance import Glance
 from .spec import Layout, PuzzleSpec, canonical_params, handle, layout, spec
 
 if TYPE_CHECKING:
@@ -249,31 +250,36 @@ class Session:
     @property
     def status(self) -> Status:
         """Solved, failed, or neither yet."""
-        self._open()
+        if self._handle is None:
+            self._open()
         return _STATUS[self._outcome.status]
 
     @property
     def moves(self) -> int:
         """Changes of the game, the cursor's apart, since the start."""
-        self._open()
+        if self._handle is None:
+            self._open()
         return int(self._outcome.moves)
 
     @property
     def steps(self) -> int:
         """Actions since the start, with or without effect."""
-        self._open()
+        if self._handle is None:
+            self._open()
         return int(self._outcome.steps)
 
     @property
     def repeats(self) -> int:
         """How often the present observation was seen before in this episode."""
-        self._open()
+        if self._handle is None:
+            self._open()
         return int(self._outcome.repeats)
 
     @property
     def ended(self) -> int:
         """0 while it goes on, 1 when solved or failed (terminated), 2 when a limit cut it off (truncated)."""
-        self._open()
+        if self._handle is None:
+            self._open()
         return int(self._outcome.ended)
 
     @property
@@ -292,6 +298,10 @@ class Session:
         if not copy:
             return self._views
         return {name: view.copy() for name, view in self._views.items()}
+
+    def glance(self) -> Observation:
+        """A copy as ``observe`` gives it, whose fields are unpacked only when it is first looked at."""
+        return Glance(self._layout, self._record.tobytes())
 
     def mask(self, copy: bool = True) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Exactly the actions that change the game or the cursor. Without copy: a live view."""

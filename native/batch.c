@@ -2,7 +2,8 @@
  * Batches and rollouts: many sessions on several threads.
  *
  * A team of threads waits for jobs; the calling thread works along as member 0. A job is a function over the numbers
- * 0..n-1, handed out in small runs so that slow puzzles and fast ones even out. Nothing depends on which thread does
+ * 0..n-1. Each member has its share of them, the same in every job, so that a game stays in the caches of one core; who is
+ * done helps the others, in small runs so that slow puzzles and fast ones even out. Nothing depends on which thread does
  * what, so results are the same for any number of threads.
  */
 #ifndef _GNU_SOURCE
@@ -14,8 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 #include "guard.h"
 #include "internal.h"
@@ -35,9 +40,21 @@ static inline void relax(void)
 typedef struct team team;
 typedef void (*task)(void *context, int64_t from, int64_t to);
 
+typedef struct share {
+    _Alignas(64) atomic_int_fast64_t next;
+    int64_t end;
+} share;
+
+typedef struct team_member {
+    team *team;
+    int number;
+    pthread_t thread;
+} team_member;
+
 struct team {
     int members;
-    pthread_t *threads;
+    team_member *member;
+    share *shares;
     pid_t owner; /* threads do not survive a fork */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
@@ -46,23 +63,26 @@ struct team {
     pz_flag quit, cancelled;
     task run;
     void *context;
-    int64_t n, grain;
-    atomic_int_fast64_t next;
+    int64_t grain;
 };
 
-static void work(team *t)
+static void work(team *t, int number)
 {
-    for (;;) {
-        int64_t from = atomic_fetch_add(&t->next, t->grain);
-        if (from >= t->n) return;
-        int64_t to = from + t->grain;
-        t->run(t->context, from, to < t->n ? to : t->n);
+    for (int i = 0; i < t->members; i++) {
+        share *s = &t->shares[(number + i) % t->members];
+        for (;;) {
+            int64_t from = atomic_fetch_add(&s->next, t->grain);
+            if (from >= s->end) break;
+            int64_t to = from + t->grain;
+            t->run(t->context, from, to < s->end ? to : s->end);
+        }
     }
 }
 
 static void *member(void *argument)
 {
-    team *t = argument;
+    const team_member *self = argument;
+    team *t = self->team;
     int seen = 0;
     pz_become_worker(&t->cancelled);
     for (;;) {
@@ -74,7 +94,7 @@ static void *member(void *argument)
         seen = atomic_load(&t->generation);
         pthread_mutex_unlock(&t->lock);
         if (t->quit) return NULL;
-        work(t);
+        work(t, self->number);
         if (atomic_fetch_sub(&t->working, 1) == 1) {
             pthread_mutex_lock(&t->lock);
             pthread_cond_signal(&t->done);
@@ -103,8 +123,10 @@ static void team_start(team *t)
     atomic_store(&t->working, 0);
     t->quit = false;
     int started = 1;
-    for (; started < t->members; started++)
-        if (pthread_create(&t->threads[started], NULL, member, t)) break;
+    for (; started < t->members; started++) {
+        t->member[started] = (team_member){.team = t, .number = started};
+        if (pthread_create(&t->member[started].thread, NULL, member, &t->member[started])) break;
+    }
     t->members = started; /* with fewer threads the work still gets done */
 }
 
@@ -113,8 +135,11 @@ static team *team_new(int threads)
     team *t = calloc(1, sizeof *t);
     if (!t) return NULL;
     t->members = threads > 0 ? threads : processors();
-    t->threads = calloc((size_t)t->members, sizeof *t->threads);
-    if (!t->threads) {
+    t->member = calloc((size_t)t->members, sizeof *t->member);
+    t->shares = aligned_alloc(_Alignof(share), (size_t)t->members * sizeof *t->shares);
+    if (!t->member || !t->shares) {
+        free(t->member);
+        free(t->shares);
         free(t);
         return NULL;
     }
@@ -130,9 +155,10 @@ static void team_free(team *t)
         t->quit = true;
         pthread_cond_broadcast(&t->wake);
         pthread_mutex_unlock(&t->lock);
-        for (int i = 1; i < t->members; i++) pthread_join(t->threads[i], NULL);
+        for (int i = 1; i < t->members; i++) pthread_join(t->member[i].thread, NULL);
     }
-    free(t->threads);
+    free(t->member);
+    free(t->shares);
     free(t);
 }
 
@@ -151,12 +177,14 @@ static void team_run(team *t, task run, void *context, int64_t n, int64_t grain)
     if (t->owner != getpid()) team_start(t);
     t->run = run;
     t->context = context;
-    t->n = n;
     t->grain = grain;
-    atomic_store(&t->next, 0);
+    for (int i = 0; i < t->members; i++) {
+        atomic_store(&t->shares[i].next, n * i / t->members);
+        t->shares[i].end = n * (i + 1) / t->members;
+    }
     t->cancelled = false;
     if (t->members == 1 || n <= grain) {
-        work(t);
+        work(t, 0);
         return;
     }
     pthread_mutex_lock(&t->lock);
@@ -164,7 +192,7 @@ static void team_run(team *t, task run, void *context, int64_t n, int64_t grain)
     atomic_fetch_add(&t->generation, 1);
     pthread_cond_broadcast(&t->wake);
     pthread_mutex_unlock(&t->lock);
-    work(t);
+    work(t, 0);
     for (int spin = 0; spin < 4000 && atomic_load(&t->working); spin++) relax();
     pthread_mutex_lock(&t->lock);
     while (atomic_load(&t->working)) {
@@ -185,7 +213,7 @@ typedef struct slot {
     pz_session *session;
     uint64_t seed, episode;
     int32_t ended;
-    wish wish;
+    _Atomic(wish) wish; /* from NO_WISH only the slot's own thread takes it on; the rest changes under the lock */
     uint64_t wished_seed, wished_episode;
     pz_session *next;
 } slot;
@@ -212,8 +240,8 @@ struct pz_batch {
     char message[PZ_MESSAGE];
 
     /* Where generating takes long, a thread makes the next game of each slot while the present one is played. */
-    double generating; /* seconds spent on it by the slots themselves */
-    int64_t generated;
+    atomic_int_fast64_t generating; /* nanoseconds spent on it by the slots themselves */
+    atomic_int_fast64_t generated;
     pthread_t maker;
     bool has_maker;
     pid_t maker_owner;
@@ -223,7 +251,7 @@ struct pz_batch {
 };
 
 /* From here on a game is worth making ahead; below, handing it over costs as much. */
-static const double worth_making_ahead = 100e-6;
+static const int64_t worth_making_ahead = 100 * 1000; /* nanoseconds */
 
 static void note_error(pz_batch *b, int at, int error)
 {
@@ -267,9 +295,18 @@ static int make_game(const pz_batch *b, uint64_t seed, uint64_t episode, pz_sess
     return pz_session_new(b->puzzle, b->params, digits, NULL, b->flags, b->timeout, fresh);
 }
 
+/* Making ahead must not take time from stepping: the thread that calls this gets what the others leave. */
+static void step_back(void)
+{
+#ifdef __linux__
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
+#endif
+}
+
 static void *maker(void *argument)
 {
     pz_batch *b = argument;
+    step_back();
     pz_become_worker(&b->quit);
     pthread_mutex_lock(&b->lock);
     while (!b->quit) {
@@ -304,20 +341,19 @@ static void *maker(void *argument)
 /* Wish for the next game of a slot, if making it ahead pays. */
 static void wish_next(pz_batch *b, int at)
 {
+    if (b->generating <= worth_making_ahead * b->generated) return;
     slot *place = &b->slots[at];
     pthread_mutex_lock(&b->lock);
-    if (b->generating > worth_making_ahead * (double)b->generated) {
-        if (!b->has_maker) {
-            b->maker_owner = getpid();
-            b->has_maker = !pthread_create(&b->maker, NULL, maker, b);
-        }
-        pz_session_free(place->next);
-        place->next = NULL;
-        place->wish = b->has_maker ? WANTED : NO_WISH;
-        place->wished_seed = place->seed;
-        place->wished_episode = place->episode + 1;
-        pthread_cond_signal(&b->wished);
+    if (!b->has_maker) {
+        b->maker_owner = getpid();
+        b->has_maker = !pthread_create(&b->maker, NULL, maker, b);
     }
+    pz_session_free(place->next);
+    place->next = NULL;
+    place->wish = b->has_maker ? WANTED : NO_WISH;
+    place->wished_seed = place->seed;
+    place->wished_episode = place->episode + 1;
+    pthread_cond_signal(&b->wished);
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -325,6 +361,7 @@ static void wish_next(pz_batch *b, int at)
 static pz_session *take_made(pz_batch *b, slot *place)
 {
     pz_session *made = NULL;
+    if (place->wish == NO_WISH) return NULL;
     pthread_mutex_lock(&b->lock);
     if (place->wished_seed == place->seed && place->wished_episode == place->episode) {
         while (place->wish == BEING_MADE && !b->team->cancelled) {
@@ -364,10 +401,8 @@ static bool start_episode(pz_batch *b, int at)
     } else if (!fresh) {
         const double began = pz_now();
         error = make_game(b, place->seed, place->episode, &fresh);
-        pthread_mutex_lock(&b->lock);
-        b->generating += pz_now() - began;
-        b->generated++;
-        pthread_mutex_unlock(&b->lock);
+        atomic_fetch_add(&b->generating, (int64_t)(1e9 * (pz_now() - began)));
+        atomic_fetch_add(&b->generated, 1);
     }
     if (error) {
         note_error(b, at, error);
@@ -396,40 +431,73 @@ static void reset_slots(void *context, int64_t from, int64_t to)
     }
 }
 
+/* What a step leads to besides the step itself: a last look and the next episode, or a picture. */
+static void finish_step(pz_batch *b, int at)
+{
+    slot *place = &b->slots[at];
+    const pz_session *s = place->session;
+    b->buffers.outcomes[at] = *s->outcome;
+    place->ended = s->outcome->ended;
+    if (!place->ended || b->autoreset != PZ_AUTORESET_SAME_STEP) {
+        if (b->buffers.frames) draw_slot(b, at, b->buffers.frames);
+        return;
+    }
+    if (b->buffers.final_records) {
+        const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions;
+        memcpy(b->buffers.final_records + (size_t)at * record, s->record, record);
+        memcpy(b->buffers.final_masks + (size_t)at * mask, s->mask, mask);
+    }
+    if (b->buffers.final_frames) draw_slot(b, at, b->buffers.final_frames);
+    place->episode++;
+    start_episode(b, at);
+}
+
+static void step_slot(pz_batch *b, int at, pz_guard *guard)
+{
+    slot *place = &b->slots[at];
+    pz_session *s = place->session;
+    if (place->ended || !s) {
+        if (b->autoreset == PZ_AUTORESET_OFF) return;
+        /* The action is ignored: this step shows the first observation of the next episode. */
+        place->episode++;
+        if (start_episode(b, at)) b->buffers.outcomes[at] = *place->session->outcome;
+        return;
+    }
+    guard->pool = s->pool;
+    guard->session = s;
+    guard->started = 0;
+    pz_step_guarded(s, (int)b->actions[at], false);
+    finish_step(b, at);
+}
+
+/* A batch does not fit into the caches: have what the next steps of this run need under way while one is taken. */
+static void fetch_ahead(const pz_batch *b, int at, int64_t to)
+{
+    if (at + 2 < to && b->slots[at + 2].session) {
+        const char *s = (const char *)b->slots[at + 2].session;
+        for (size_t line = 0; line < offsetof(pz_session, params); line += 64) __builtin_prefetch(s + line, 1);
+    }
+    if (at + 1 < to && b->slots[at + 1].session) pz_session_fetch(b->slots[at + 1].session);
+}
+
+/* One guard serves a run of slots; after a fault the next one takes over behind the slot that had it. */
 static void step_slots(void *context, int64_t from, int64_t to)
 {
     pz_batch *b = context;
-    for (int at = (int)from; at < to; at++) {
-        slot *place = &b->slots[at];
-        pz_outcome *outcome = &b->buffers.outcomes[at];
-        if ((place->ended || !place->session) && b->autoreset != PZ_AUTORESET_OFF) {
-            /* The action is ignored: this step shows the first observation of the next episode. */
-            place->episode++;
-            if (start_episode(b, at)) *outcome = *place->session->outcome;
-            continue;
-        }
-        if (place->ended || !place->session) continue;
-        int error = pz_session_step(place->session, (int)b->actions[at]);
-        if (error) {
-            note_error(b, at, error);
-            place->ended = PZ_TRUNCATED;
-            continue;
-        }
-        *outcome = *place->session->outcome;
-        place->ended = outcome->ended;
-        if (place->ended && b->autoreset == PZ_AUTORESET_SAME_STEP) {
-            if (b->buffers.final_records) {
-                memcpy(b->buffers.final_records + (size_t)at * (size_t)b->layout.record_size, place->session->record,
-                       (size_t)b->layout.record_size);
-                memcpy(b->buffers.final_masks + (size_t)at * (size_t)b->n_actions, place->session->mask,
-                       (size_t)b->n_actions);
+    volatile int at = (int)from;
+    while (at < to) {
+        pz_guard guard;
+        pz_enter(&guard, NULL, pz_step_timeout);
+        if (!setjmp(guard.home))
+            for (; at < to; at++) {
+                fetch_ahead(b, at, to);
+                step_slot(b, at, &guard);
             }
-            if (b->buffers.final_frames) draw_slot(b, at, b->buffers.final_frames);
-            place->episode++;
-            start_episode(b, at);
-        } else if (b->buffers.frames) {
-            draw_slot(b, at, b->buffers.frames);
-        }
+        if (!pz_carry(&guard)) continue;
+        b->slots[at].session->fault = guard.error;
+        b->slots[at].ended = PZ_TRUNCATED;
+        note_error(b, at, guard.error);
+        at++;
     }
 }
 
@@ -522,9 +590,14 @@ const pz_layout *pz_batch_layout(const pz_batch *b)
     return &b->layout;
 }
 
-pz_session *pz_batch_session(pz_batch *b, int at)
+int pz_batch_clone(pz_batch *b, int at, pz_session **result)
 {
-    return b->slots[at].session;
+    *result = NULL;
+    if (!b->slots[at].session) return pz_refuse(PZ_ENGINE, "this slot has no game; reset it");
+    if (atomic_exchange(&b->busy, true)) return pz_refuse(PZ_ENGINE, "this batch is in use by another thread");
+    int error = pz_session_clone(b->slots[at].session, result);
+    atomic_store(&b->busy, false);
+    return error;
 }
 
 void pz_batch_bind(pz_batch *b, const pz_batch_buffers *buffers)
@@ -548,7 +621,7 @@ int pz_batch_step(pz_batch *b, const int64_t *actions, int autoreset)
 {
     b->actions = actions;
     b->autoreset = autoreset;
-    return run(b, step_slots, 8);
+    return run(b, step_slots, 16);
 }
 
 int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out)

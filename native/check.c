@@ -39,8 +39,8 @@ static uint64_t draw(uint64_t limit)
 
 static void expect_bounds(const pz_session *s)
 {
-    for (int f = 0; f < s->layout.n_fields; f++) {
-        const pz_field *field = &s->layout.fields[f];
+    for (int f = 0; f < s->layout->n_fields; f++) {
+        const pz_field *field = &s->layout->fields[f];
         for (int i = 0; i < field->count; i++) {
             const char *at = s->record + field->offset + i * field->itemsize;
             int value = field->itemsize == 1 ? *(const int8_t *)at
@@ -55,8 +55,8 @@ static void expect_bounds(const pz_session *s)
 
 static void expect_same(const pz_session *a, const pz_session *b, const char *what)
 {
-    EXPECT(a->layout.record_size == b->layout.record_size &&
-           !memcmp(a->record, b->record, (size_t)a->layout.record_size), "%s: records differ", what);
+    EXPECT(a->layout->record_size == b->layout->record_size &&
+           !memcmp(a->record, b->record, (size_t)a->layout->record_size), "%s: records differ", what);
     EXPECT(!memcmp(a->mask, b->mask, (size_t)a->n_actions), "%s: masks differ", what);
     EXPECT(a->outcome->status == b->outcome->status, "%s: status %d and %d", what, a->outcome->status,
            b->outcome->status);
@@ -93,7 +93,7 @@ static void expect_exact_mask(pz_session *s)
         if (!copy) return;
         int error = pz_session_step(copy, a);
         EXPECT(!error, "step %s: %s", s->puzzle->actions[a].name, pz_last_error());
-        bool differs = memcmp(copy->record, s->record, (size_t)s->layout.record_size);
+        bool differs = memcmp(copy->record, s->record, (size_t)s->layout->record_size);
         EXPECT(differs == (bool)s->mask[a], "mask of %s is %d", s->puzzle->actions[a].name, s->mask[a]);
         EXPECT(differs == (bool)copy->outcome->changed, "changed of %s is %d", s->puzzle->actions[a].name,
                copy->outcome->changed);
@@ -184,7 +184,7 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
     if (seed == 1) {
         EXPECT(!pz_session_text(s, &text), "no text");
         printf("%s %s #%d: %d of %d steps changed something, %d solved, %d lost, record of %d bytes\n%s\n", puzzle->name,
-               params, seed, changes, steps, solved, lost, s->layout.record_size, text);
+               params, seed, changes, steps, solved, lost, s->layout->record_size, text);
     }
     pz_session_free(s);
     EXPECT(pz_live_pools() == 0, "%zu pools are left", pz_live_pools());
@@ -214,7 +214,8 @@ static void batch(const pz_puzzle *puzzle, int steps)
     int64_t actions[SLOTS];
     for (int i = 0; i < SLOTS; i++) seeds[i] = (uint64_t)i;
     EXPECT(!pz_batch_reset(b, seeds, episodes, NULL), "batch reset: %s", pz_last_error());
-    const int n = pz_n_actions(pz_batch_session(b, 0));
+    int n = 0;
+    while (puzzle->actions[n].name) n++;
     for (int step = 0; step < steps; step++) {
         for (int i = 0; i < SLOTS; i++) actions[i] = (int64_t)draw((uint64_t)n);
         error = pz_batch_step(b, actions, step < steps / 2 ? PZ_AUTORESET_SAME_STEP : PZ_AUTORESET_NEXT_STEP);
@@ -238,14 +239,14 @@ static void *alone(void *argument)
     const int offset = *(const int *)argument;
     for (int i = 0; i < pz_count(); i++) {
         const pz_puzzle *puzzle = pz_puzzle_at((i + offset * 10) % pz_count());
-        pz_session *s = NULL, *copy = NULL;
+        pz_session *s = NULL, *copy = NULL, *again = NULL;
         const char *text, *title, *params;
         const uint8_t *bytes;
         int64_t size;
         uint8_t pixels[64 * 64 * 3];
         int bad = pz_session_new(puzzle, puzzle->easiest, "7", NULL, PZ_FLAG_UNDO, 60, &s);
         for (int step = 0; !bad && step < 60; step++) bad = pz_session_step(s, (step * 7 + step / 5) % s->n_actions);
-        bad = bad || pz_session_save(s, &bytes, &size) || pz_session_load(bytes, size, &copy);
+        bad = bad || pz_session_save(s, &bytes, &size) || pz_session_load(bytes, size, &again);
         bad = bad || pz_session_text(s, &text) || pz_session_clone(s, &copy);
         if (!bad) pz_session_pixels(s, 64, 64, PZ_PICTURE_RGB, pixels);
         if (!bad && pz_can_solve(puzzle)) pz_session_solve(s);
@@ -255,6 +256,7 @@ static void *alone(void *argument)
         if (bad) printf("FAIL %s: %s\n", puzzle->name, pz_last_error());
         pz_session_free(s);
         pz_session_free(copy);
+        pz_session_free(again);
         pz_session_free(refused);
     }
     return NULL;

@@ -11,7 +11,7 @@ mkdir -p "$out"
 cc=${CC:-cc}
 flags="-std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -DPZ_PLAIN_MALLOC -I$here/include -I$engine"
-ours="batch guard memory session save text spec draw canvas glyphs picture plan search"
+ours="batch guard layout memory pages session save text spec draw canvas glyphs picture plan search"
 theirs="combi divvy draw-poly drawing dsf findloop grid latin laydomino loopgen matching misc penrose penrose-legacy sort
     tdq tree234 hat spectre"
 prelude="-include $here/include/prelude.h -w"

@@ -81,7 +81,7 @@ int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads
 void pz_batch_free(pz_batch *batch);
 int pz_batch_threads(const pz_batch *batch);
 const pz_layout *pz_batch_layout(const pz_batch *batch);
-pz_session *pz_batch_session(pz_batch *batch, int slot);
+int pz_batch_clone(pz_batch *batch, int slot, pz_session **result);
 void pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
 int pz_batch_reset(pz_batch *batch, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
 int pz_batch_step(pz_batch *batch, const int64_t *actions, int autoreset);

@@ -53,7 +53,7 @@ static void use(pz_session *s, const uint8_t *actions, size_t n)
     pz_session *again = NULL;
     if (!pz_session_save(s, &bytes, &size)) pz_session_load(bytes, size, &again);
     if (pz_can_solve(s->puzzle)) {
-        char *record = malloc((size_t)s->layout.record_size);
+        char *record = malloc((size_t)s->layout->record_size);
         pz_session_solution(s, record);
         free(record);
         pz_session_solve(s);

@@ -14,6 +14,7 @@
 
 #include "guard.h"
 #include "memory.h"
+#include "pages.h"
 
 void *smalloc(size_t size);
 void *srealloc(void *block, size_t size);
@@ -38,7 +39,7 @@ static pz_pool *current_pool(void)
 #ifndef PZ_PLAIN_MALLOC
 
 /* Four classes for each power of two: 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, ... */
-enum { GRAIN = 16, LINEAR = 8, CLASSES = 128, FIRST_CHUNK = 4096, LAST_CHUNK = 1 << 18 };
+enum { GRAIN = 16, LINEAR = 8, CLASSES = 128, FIRST_CHUNK = PZ_PAGE, LAST_CHUNK = 1 << 18 };
 
 typedef struct block {
     union {
@@ -56,7 +57,9 @@ typedef struct chunk {
 } chunk;
 _Static_assert(sizeof(chunk) == 16, "the header must keep payloads aligned");
 
+/* The pool itself stands at the start of its first chunk, so that a small game is on one page. */
 struct pz_pool {
+    _Alignas(16) chunk first;
     chunk *chunks;
     char *bump, *end;
     size_t next_chunk, bytes, blocks;
@@ -81,9 +84,12 @@ static inline size_t size_of_class(unsigned class)
 
 pz_pool *pz_pool_new(void)
 {
-    pz_pool *pool = calloc(1, sizeof *pool);
+    size_t size = FIRST_CHUNK;
+    pz_pool *pool = pz_pages_take(&size);
     if (!pool) return NULL;
-    pool->next_chunk = FIRST_CHUNK;
+    *pool = (pz_pool){.first = {NULL, size}, .chunks = &pool->first, .bytes = size, .next_chunk = 2 * FIRST_CHUNK};
+    pool->bump = (char *)(pool + 1);
+    pool->end = (char *)pool + size;
     atomic_fetch_add(&live_pools, 1);
     return pool;
 }
@@ -92,10 +98,9 @@ void pz_pool_free(pz_pool *pool)
 {
     if (!pool) return;
     for (chunk *c = pool->chunks, *next; c; c = next) {
-        next = c->next;
-        free(c);
+        next = c->next; /* the first chunk is the last one here */
+        pz_pages_give(c, c->size);
     }
-    free(pool);
     atomic_fetch_sub(&live_pools, 1);
 }
 
@@ -104,7 +109,7 @@ static void add_chunk(pz_pool *pool, size_t wanted)
     size_t size = pool->next_chunk;
     if (size < wanted + sizeof(chunk)) size = wanted + sizeof(chunk);
     if (size < wanted || pool->bytes + size > pz_pool_limit) pz_fail(PZ_ENGINE, "out of memory");
-    chunk *c = malloc(size);
+    chunk *c = pz_pages_take(&size);
     if (!c) pz_fail(PZ_ENGINE, "out of memory");
     c->next = pool->chunks;
     c->size = size;

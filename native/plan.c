@@ -100,7 +100,7 @@ static node *add(planner *p, store *in)
     if (in->n++ == in->used) {
         in->used++;
         fresh->ui = s->puzzle->engine->new_ui(s->state);
-        fresh->record = snewn(s->layout.record_size + 8, char);
+        fresh->record = snewn(s->layout->record_size + 8, char);
     }
     fresh->keys = NULL;
     fresh->n_keys = 0;
@@ -194,7 +194,7 @@ static uint64_t board_key(const planner *p, const char *record)
 static bool press(planner *p, const store *in, const node *at, int action, game_state **next)
 {
     pz_session *s = p->s;
-    const size_t board = (size_t)s->layout.ui_offset, ui = (size_t)s->layout.record_size - board;
+    const size_t board = (size_t)s->layout->ui_offset, ui = (size_t)s->layout->record_size - board;
     const char *home = in->nodes[at->home].record;
     if (p->here_board != home) memcpy(p->here, home, board);
     p->here_board = home;
@@ -214,13 +214,13 @@ static bool press(planner *p, const store *in, const node *at, int action, game_
 /* Hashes of a whole position; cursor moves, by far the most, leave the board's as it was. */
 static uint64_t key_of(const planner *p, const char *record, uint64_t board)
 {
-    const size_t ui = (size_t)p->s->layout.ui_offset;
-    return mix(record + ui, (size_t)p->s->layout.record_size - ui, board);
+    const size_t ui = (size_t)p->s->layout->ui_offset;
+    return mix(record + ui, (size_t)p->s->layout->record_size - ui, board);
 }
 
 static uint64_t trial_key(planner *p, const node *at, const game_state *next)
 {
-    p->trial_board = next ? mix(p->s->trial_record, (size_t)p->s->layout.ui_offset, 3) : at->board;
+    p->trial_board = next ? mix(p->s->trial_record, (size_t)p->s->layout->ui_offset, 3) : at->board;
     return key_of(p, p->s->trial_record, p->trial_board);
 }
 
@@ -234,8 +234,8 @@ static int keep(planner *p, store *in, const node *from, int parent, int action,
     fresh->owns_state = next != NULL;
     copy_ui(s, fresh->ui, s->trial_ui, fresh->state);
     memcpy(fresh->own, s->trial_own, sizeof fresh->own);
-    const size_t from_byte = next ? 0 : (size_t)s->layout.ui_offset;
-    memcpy(fresh->record + from_byte, s->trial_record + from_byte, (size_t)s->layout.record_size - from_byte);
+    const size_t from_byte = next ? 0 : (size_t)s->layout->ui_offset;
+    memcpy(fresh->record + from_byte, s->trial_record + from_byte, (size_t)s->layout->record_size - from_byte);
     fresh->home = next ? in->n - 1 : at.home;
     fresh->touched = at.touched || next;
     fresh->status = next ? s->puzzle->engine->status(next) : at.status;
@@ -268,7 +268,7 @@ static int seek(planner *p, const char *want, bool wide, int limit)
 {
     pz_session *s = p->s;
     store *in = &p->near;
-    const size_t board = (size_t)s->layout.ui_offset;
+    const size_t board = (size_t)s->layout->ui_offset;
     const int h = in->nodes[0].h;
     int best = -1;
     is_new(in, key_of(p, in->nodes[0].record, in->nodes[0].board));
@@ -311,8 +311,8 @@ static bool follow(planner *p)
 {
     pz_session *s = p->s;
     const game *engine = s->puzzle->engine;
-    char *want = snewn(s->layout.record_size + 8, char);
-    memset(want, 0, (size_t)s->layout.record_size + 8);
+    char *want = snewn(s->layout->record_size + 8, char);
+    memset(want, 0, (size_t)s->layout->record_size + 8);
     while (p->near.nodes[0].status == 0) {
         char *moves = s->puzzle->guide(p->near.nodes[0].state, s->aux);
         if (!moves) return false;
@@ -402,7 +402,7 @@ static int transfer(planner *p, const node *from, store *to)
     fresh->state = p->s->puzzle->engine->dup_game(old.state);
     fresh->owns_state = true;
     copy_ui(p->s, ui, old.ui, old.state);
-    memcpy(record, old.record, (size_t)p->s->layout.record_size);
+    memcpy(record, old.record, (size_t)p->s->layout->record_size);
     fresh->keys = NULL;
     fresh->home = to->n - 1;
     p->here_board = NULL;
@@ -489,27 +489,27 @@ static void begin(planner *p, pz_session *s, const char *target)
     p->target = target;
     s->history_length = 0; /* states are ours to free */
     s->history = NULL;
-    for (int f = 0; f < s->layout.n_fields; f++) {
-        const pz_field *field = &s->layout.fields[f];
+    for (int f = 0; f < s->layout->n_fields; f++) {
+        const pz_field *field = &s->layout->fields[f];
         if (!field->is_ui && (!s->puzzle->goal || names(s->puzzle->goal, field->name))) p->goal[p->n_goal++] = field;
     }
-    char *start = snewn(s->layout.record_size + 8, char);
-    memset(start, 0, (size_t)s->layout.record_size + 8);
+    char *start = snewn(s->layout->record_size + 8, char);
+    memset(start, 0, (size_t)s->layout->record_size + 8);
     game_state *initial = s->puzzle->engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);
     pz_observe_board(s, initial, start);
     s->puzzle->engine->free_game(initial);
     p->start = start;
-    p->here = snewn(s->layout.record_size + 8, char);
-    memset(p->here, 0, (size_t)s->layout.record_size + 8);
+    p->here = snewn(s->layout->record_size + 8, char);
+    memset(p->here, 0, (size_t)s->layout->record_size + 8);
     node *first = add(p, &p->near);
     first->state = s->state;
     first->owns_state = true;
     copy_ui(s, first->ui, s->ui, s->state);
     memcpy(first->own, s->own, sizeof first->own);
-    memcpy(first->record, s->record, (size_t)s->layout.record_size);
+    memcpy(first->record, s->record, (size_t)s->layout->record_size);
     first->status = s->puzzle->engine->status(s->state);
     first->stuck = s->stuck;
-    first->board = mix(s->record, (size_t)s->layout.ui_offset, 3);
+    first->board = mix(s->record, (size_t)s->layout->ui_offset, 3);
     first->parent = -1;
 }
 
@@ -581,7 +581,7 @@ static int plan_from(pz_session *s, double timeout, int32_t *plan)
     if (s->outcome->status > 0) return 0;
     if (s->stuck) return -pz_refuse(PZ_NO_PLAN, "no move is left but to undo");
     int32_t *trial = malloc(LONGEST * sizeof *trial);
-    char *target = calloc(1, (size_t)s->layout.record_size + 8);
+    char *target = calloc(1, (size_t)s->layout->record_size + 8);
     int values[KINDS], n_values = 0, length = trial && target ? -1 : -1 - pz_refuse(PZ_ENGINE, "out of memory");
     const bool climbs = !s->puzzle->guide && !s->puzzle->distance;
     const bool known = length == -1 && climbs && !pz_session_solution(s, target);

@@ -199,10 +199,7 @@ static void unpack(pz_session *s, reader *r, bool outside)
     s->repeats_room = (int32_t)get_int(r, 0, PZ_REPEATS_LAST);
     if (s->repeats_room & (s->repeats_room - 1)) pz_fail(PZ_CORRUPT, "the saved session holds a broken table");
     s->repeats_used = (int32_t)get_int(r, 0, s->repeats_room / 4 * 3); /* a full table would have no end */
-    if (s->repeats_room) {
-        s->repeats = calloc((size_t)s->repeats_room, sizeof *s->repeats);
-        if (!s->repeats) pz_fail(PZ_ENGINE, "out of memory");
-    }
+    if (s->repeats_room) s->repeats = pz_repeats_new(s->repeats_room);
     for (int32_t i = 0; i < s->repeats_used; i++) {
         pz_repeat entry;
         get(r, &entry, sizeof entry);

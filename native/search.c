@@ -155,7 +155,7 @@ static void enter(const node *n)
     world->state = world->puzzle->engine->dup_game(n->state);
     copy_ui(world, world->ui, n->ui, n->state);
     memcpy(world->own, n->own, sizeof world->own);
-    memcpy(world->record, n->record, (size_t)world->layout.record_size);
+    memcpy(world->record, n->record, (size_t)world->layout->record_size);
     world->stuck = n->stuck;
     world->outcome->status = n->status;
 }
@@ -689,7 +689,7 @@ int pz_search_new(const pz_session *session, int max_nodes, uint64_t seed, pz_se
         add_world(t, world);
         strip(world);
         t->n_actions = t->n_edges = world->n_actions;
-        t->record_size = (size_t)world->layout.record_size;
+        t->record_size = (size_t)world->layout->record_size;
         t->noise = seed ^ 0xD1B54A32D192ED03u;
         t->max_nodes = max_nodes;
         t->plan_length = -1;
@@ -816,7 +816,7 @@ static int estimate(const deepening *d, const node *n)
     if (!d->target || n->status > 0) return 0;
     const pz_session *world = n->world;
     int differ = 0;
-    for (const pz_field *field = world->layout.fields; field < world->layout.fields + world->layout.n_board_fields; field++)
+    for (const pz_field *field = world->layout->fields; field < world->layout->fields + world->layout->n_board_fields; field++)
         for (int i = 0; i < field->count; i++)
             differ += pz_item(field, n->record, i) != pz_item(field, d->target, i);
     return (differ + d->per_step - 1) / d->per_step;

@@ -20,7 +20,7 @@ static PZ_TLS char last_error[PZ_MESSAGE];
 
 double pz_max_cells = 2500;
 
-/* filling and palisade build their complaints about a description in a static buffer. */
+/* Held while a puzzle that builds its complaints about a description in a static buffer looks at one. */
 static pthread_mutex_t validate_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A fork while another thread validates must not leave the child with a lock that nobody opens. */
@@ -58,63 +58,20 @@ int pz_refuse(int error, const char *reason)
     return error;
 }
 
-/* ---- Layouts and records ---- */
-
-void pz_add_field(pz_layout *layout, bool is_ui, const char *name, int low, int high, const char *about, int ndim,
-                  int d0, int d1, int d2, int d3)
-{
-    if (layout->n_fields == PZ_MAX_FIELDS) pz_fail(PZ_ENGINE, "more than %d fields", PZ_MAX_FIELDS);
-    if (layout->ui_offset >= 0 && !is_ui) pz_fail(PZ_ENGINE, "board field %s follows a ui field", name);
-    if (low > high) pz_fail(PZ_ENGINE, "field %s has bounds %d > %d", name, low, high);
-    pz_field *field = &layout->fields[layout->n_fields++];
-    memset(field, 0, sizeof *field);
-    snprintf(field->name, sizeof field->name, "%s", name);
-    snprintf(field->about, sizeof field->about, "%s", about);
-    field->low = low;
-    field->high = high;
-    field->itemsize = low >= INT8_MIN && high <= INT8_MAX ? 1 : low >= INT16_MIN && high <= INT16_MAX ? 2 : 4;
-    field->ndim = ndim;
-    const int shape[PZ_MAX_DIMS] = {d0, d1, d2, d3};
-    double count = 1;
-    for (int d = 0; d < ndim; d++) {
-        field->shape[d] = shape[d];
-        count *= shape[d];
-    }
-    if (count < 0 || count > 1 << 24) pz_fail(PZ_ENGINE, "field %s has %g items", name, count);
-    field->count = (int)count;
-    field->is_ui = is_ui;
-    if (is_ui && layout->ui_offset < 0) {
-        layout->record_size = (layout->record_size + 7) & ~7;
-        layout->ui_offset = layout->record_size;
-    }
-    const int32_t align = field->itemsize - 1;
-    field->offset = (layout->record_size + align) & ~align;
-    layout->record_size = field->offset + field->count * field->itemsize;
-    layout->slots[layout->n_fields - 1] = (pz_slot){field->offset, field->count, field->itemsize};
-    if (!is_ui) layout->n_board_fields = layout->n_fields;
-}
-
-void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layout *layout)
-{
-    memset(layout, 0, sizeof *layout);
-    layout->ui_offset = -1;
-    puzzle->fields(params, layout);
-    layout->record_size = (layout->record_size + 7) & ~7;
-    if (layout->ui_offset < 0) layout->ui_offset = layout->record_size;
-}
+/* ---- Records ---- */
 
 static void observe_board(const pz_session *s, const game_state *state, char *bytes, int check)
 {
-    const pz_slot *slots = s->layout.slots;
-    pz_record out = {bytes, slots, slots + s->layout.n_board_fields, &s->layout, check};
+    const pz_slot *slots = s->layout->slots;
+    pz_record out = {bytes, slots, slots + s->layout->n_board_fields, s->layout, check};
     s->puzzle->observe(state, &out);
 }
 
 static void observe_ui(const pz_session *s, const game_state *state, const game_ui *ui, const int *own, char *bytes,
                        int check)
 {
-    const pz_slot *slots = s->layout.slots;
-    pz_record out = {bytes, slots + s->layout.n_board_fields, slots + s->layout.n_fields, &s->layout, check};
+    const pz_slot *slots = s->layout->slots;
+    pz_record out = {bytes, slots + s->layout->n_board_fields, slots + s->layout->n_fields, s->layout, check};
     if (s->puzzle->observe_ui) s->puzzle->observe_ui(state, ui, own, &out);
 }
 
@@ -188,30 +145,45 @@ pz_repeat *pz_repeats_find(pz_repeat *table, int32_t room, uint64_t key)
         if (!table[at] || (table[at] & ~(uint64_t)0xFFFFFF) == key) return &table[at];
 }
 
-static int32_t repeats_count(pz_session *s, uint64_t hash)
+pz_repeat *pz_repeats_new(int32_t room)
 {
-    const uint64_t key = (hash & ~(uint64_t)0xFFFFFF) | ((uint64_t)1 << 63);
+    pz_repeat *table = snewn((size_t)room, pz_repeat);
+    return memset(table, 0, (size_t)room * sizeof *table);
+}
+
+static uint64_t repeats_key(const pz_session *s)
+{
+    return (hash_bytes(s->record, (size_t)s->layout->record_size, 1) & ~(uint64_t)0xFFFFFF) | ((uint64_t)1 << 63);
+}
+
+/* Have a place in the table at hand before it is looked at. */
+static void repeats_fetch(const pz_session *s, uint64_t key)
+{
+    if (s->repeats_room) __builtin_prefetch(&s->repeats[(uint32_t)(key >> 24) & (uint32_t)(s->repeats_room - 1)], 1);
+}
+
+/* How often the present observation was seen before; staying where one is counts as seeing it again. */
+static void count_repeats(pz_session *s, uint64_t key)
+{
     if (s->repeats_used * 2 >= s->repeats_room && s->repeats_room < PZ_REPEATS_LAST) {
         int32_t room = s->repeats_room ? s->repeats_room * 2 : PZ_REPEATS_FIRST;
-        pz_repeat *table = calloc((size_t)room, sizeof *table);
-        if (table) {
-            for (int32_t i = 0; i < s->repeats_room; i++)
-                if (s->repeats[i]) *pz_repeats_find(table, room, s->repeats[i] & ~(uint64_t)0xFFFFFF) = s->repeats[i];
-            free(s->repeats);
-            s->repeats = table;
-            s->repeats_room = room;
-        }
+        pz_repeat *table = pz_repeats_new(room);
+        for (int32_t i = 0; i < s->repeats_room; i++)
+            if (s->repeats[i]) *pz_repeats_find(table, room, s->repeats[i] & ~(uint64_t)0xFFFFFF) = s->repeats[i];
+        sfree(s->repeats);
+        s->repeats = table;
+        s->repeats_room = room;
     }
-    if (!s->repeats_room) return 0;
     uint64_t *entry = pz_repeats_find(s->repeats, s->repeats_room, key);
+    s->outcome->repeats = 0;
     if (!*entry) {
         /* Past the bound, states not seen before stay uncounted: an episode of that length repeats little. */
-        if (s->repeats_used * 4 >= s->repeats_room * 3) return 0;
+        if (s->repeats_used * 4 >= s->repeats_room * 3) return;
         s->repeats_used++;
         *entry = key;
     }
     if ((*entry & 0xFFFFFF) < 0xFFFFFF) ++*entry;
-    return (int32_t)(*entry & 0xFFFFFF) - 1;
+    s->outcome->repeats = (int32_t)(*entry & 0xFFFFFF) - 1;
 }
 
 /* ---- One attempt ---- */
@@ -252,7 +224,7 @@ bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
             if (*next && puzzle->engine->changed_state) puzzle->engine->changed_state(s->trial_ui, s->state, *next);
         }
     }
-    const size_t board = (size_t)s->layout.ui_offset, ui = (size_t)s->layout.record_size - board;
+    const size_t board = (size_t)s->layout->ui_offset, ui = (size_t)s->layout->record_size - board;
     if (*next) {
         pz_observe_board(s, *next, s->trial_record);
         if (memcmp(s->trial_record, s->record, board)) {
@@ -325,7 +297,7 @@ static void commit(pz_session *s, const pz_action *action, game_state *next)
     s->ui = s->trial_ui;
     s->trial_ui = ui;
     memcpy(s->own, s->trial_own, sizeof s->own);
-    memcpy(s->record, s->trial_record, (size_t)s->layout.record_size);
+    memcpy(s->record, s->trial_record, (size_t)s->layout->record_size);
     if (next) {
         game_state *old = s->state;
         tell_waiting(s, next);
@@ -339,12 +311,6 @@ static void commit(pz_session *s, const pz_action *action, game_state *next)
         }
         pz_judge(s);
     }
-}
-
-/* How often the present observation was seen before; staying where one is counts as seeing it again. */
-static void count_repeats(pz_session *s)
-{
-    s->outcome->repeats = repeats_count(s, hash_bytes(s->record, (size_t)s->layout.record_size, 1));
 }
 
 void pz_session_limit(pz_session *s, int max_steps, int max_repeats)
@@ -368,7 +334,7 @@ static void publish(pz_session *s)
     pz_observe_board(s, s->state, s->record);
     pz_observe_ui(s, s->state, s->ui, s->own, s->record);
     pz_judge(s);
-    count_repeats(s);
+    count_repeats(s, repeats_key(s));
     s->outcome->ended = pz_end_of(s);
     pz_write_mask(s);
 }
@@ -397,14 +363,18 @@ game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_genera
 static void validate_desc(const pz_puzzle *puzzle, const game_params *params, const char *desc, int error)
 {
     pz_guard *guard = pz_current_guard();
-    pthread_mutex_lock(&validate_lock);
-    guard->locked = &validate_lock;
+    if (puzzle->static_complaint) {
+        pthread_mutex_lock(&validate_lock);
+        guard->locked = &validate_lock;
+    }
     const char *complaint = puzzle->engine->validate_desc(params, desc);
     if (!complaint && puzzle->check_desc) complaint = puzzle->check_desc(params, desc);
     char copy[PZ_MESSAGE];
     snprintf(copy, sizeof copy, "%s", complaint ? complaint : "");
-    guard->locked = NULL;
-    pthread_mutex_unlock(&validate_lock);
+    if (puzzle->static_complaint) {
+        guard->locked = NULL;
+        pthread_mutex_unlock(&validate_lock);
+    }
     if (complaint) pz_fail(error, "%s", copy);
 }
 
@@ -437,7 +407,7 @@ void pz_build(pz_session *s)
     } else {
         validate_desc(s->puzzle, s->params, s->desc, PZ_BAD_ID);
     }
-    pz_make_layout(s->puzzle, s->params, &s->layout);
+    s->layout = pz_layout_hold(s->puzzle, s->params_text, s->params);
     s->state = engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);
     pz_pool_clean(s->pool, true);
     s->ui = engine->new_ui(s->state);
@@ -448,10 +418,10 @@ void pz_build(pz_session *s)
     s->ds = engine->new_drawstate(s->dr, s->state);
     engine->set_size(s->dr, s->ds, s->params, engine->preferred_tilesize);
     if (s->flags & (PZ_FLAG_UNDO | PZ_FLAG_HISTORY)) s->history = snewn(PZ_HISTORY, game_state *);
-    s->own_record = snewn(s->layout.record_size + 8, char);
-    s->trial_record = snewn(s->layout.record_size + 8, char);
-    memset(s->own_record, 0, (size_t)s->layout.record_size + 8);
-    memset(s->trial_record, 0, (size_t)s->layout.record_size + 8);
+    s->own_record = snewn(s->layout->record_size + 8, char);
+    s->trial_record = snewn(s->layout->record_size + 8, char);
+    memset(s->own_record, 0, (size_t)s->layout->record_size + 8);
+    memset(s->trial_record, 0, (size_t)s->layout->record_size + 8);
     s->record = s->own_record;
     s->mask = s->own_mask;
     s->outcome = &s->own_outcome;
@@ -485,7 +455,7 @@ void pz_session_free(pz_session *s)
     if (!s) return;
     pz_pool_free(s->pool);
     pz_pool_free(s->scratch);
-    free(s->repeats);
+    pz_layout_release(s->layout);
     free(s->output);
     free(s);
 }
@@ -539,7 +509,7 @@ void pz_session_take_over(pz_session *s, pz_session *from)
     s->record = s->own_record;
     s->mask = s->own_mask;
     s->outcome = &s->own_outcome;
-    if (old.layout.record_size == s->layout.record_size) pz_session_bind(s, record, mask, outcome);
+    if (old.layout->record_size == s->layout->record_size) pz_session_bind(s, record, mask, outcome);
     move_game(from, &old);
     pz_session_free(from);
 }
@@ -562,7 +532,7 @@ int pz_session_reset(pz_session *s, const char *params, const char *seed, const 
 void pz_session_bind(pz_session *s, void *record, uint8_t *mask, pz_outcome *outcome)
 {
     char *to = record ? record : s->own_record;
-    if (to != s->record) memcpy(to, s->record, (size_t)s->layout.record_size);
+    if (to != s->record) memcpy(to, s->record, (size_t)s->layout->record_size);
     s->record = to;
     uint8_t *bits = mask ? mask : s->own_mask;
     if (bits != s->mask) memcpy(bits, s->mask, (size_t)s->n_actions);
@@ -595,6 +565,22 @@ int pz_claim(pz_session *s)
     return pz_refuse(PZ_ENGINE, "this session ended with an engine fault; reset it");
 }
 
+static void fetch(const void *at, size_t size)
+{
+    for (size_t line = 0; line < size; line += 64) __builtin_prefetch((const char *)at + line, 1);
+}
+
+void pz_session_fetch(const pz_session *s)
+{
+    fetch(s->state, 256);
+    fetch(s->ui, 128);
+    fetch(s->trial_ui, 128);
+    fetch(s->ds, 64);
+    fetch(s->pool, 256);
+    fetch(s->record, (size_t)s->layout->record_size);
+    fetch(s->trial_record, (size_t)s->layout->record_size);
+}
+
 void pz_step_guarded(pz_session *s, int a, bool lean)
 {
     const pz_action *action = &s->puzzle->actions[a];
@@ -603,8 +589,10 @@ void pz_step_guarded(pz_session *s, int a, bool lean)
     s->outcome->steps++;
     if (s->outcome->changed) commit(s, action, next);
     if (!lean) {
-        count_repeats(s);
+        const uint64_t key = repeats_key(s);
+        repeats_fetch(s, key);
         if (s->outcome->changed) pz_write_mask(s);
+        count_repeats(s, key);
     }
     s->outcome->ended = pz_end_of(s);
 }
@@ -735,7 +723,7 @@ int pz_session_solve(pz_session *s)
     if (!setjmp(guard.home)) {
         game_state *solved = solved_state(s), *old = s->state;
         pz_observe_board(s, solved, s->trial_record);
-        s->outcome->changed = memcmp(s->trial_record, s->record, (size_t)s->layout.ui_offset) != 0;
+        s->outcome->changed = memcmp(s->trial_record, s->record, (size_t)s->layout->ui_offset) != 0;
         if (s->outcome->changed) {
             if (s->puzzle->engine->changed_state) s->puzzle->engine->changed_state(s->ui, old, solved);
             tell_waiting(s, solved);
@@ -786,7 +774,7 @@ int pz_n_actions(const pz_session *s)
 
 const pz_layout *pz_session_layout(const pz_session *s)
 {
-    return &s->layout;
+    return s->layout;
 }
 
 const pz_puzzle *pz_session_puzzle(const pz_session *s)
@@ -826,7 +814,7 @@ const char *pz_session_desc(const pz_session *s)
 
 uint64_t pz_session_hash(const pz_session *s)
 {
-    return hash_bytes(s->record, (size_t)s->layout.record_size, s->instance_hash);
+    return hash_bytes(s->record, (size_t)s->layout->record_size, s->instance_hash);
 }
 
 uint64_t pz_session_instance(const pz_session *s)
@@ -836,6 +824,6 @@ uint64_t pz_session_instance(const pz_session *s)
 
 size_t pz_session_memory(const pz_session *s)
 {
-    return pz_pool_bytes(s->pool) + sizeof *s + (size_t)s->repeats_room * sizeof *s->repeats;
+    return pz_pool_bytes(s->pool) + sizeof *s;
 }
 

@@ -17,13 +17,11 @@ static int ask(void (*question)(void *context), void *context)
     return error;
 }
 
-static PZ_TLS char *answers[2];
+static PZ_TLS char answers[2][PZ_MESSAGE];
 
 static const char *keep_answer(int slot, const char *text)
 {
-    free(answers[slot]);
-    answers[slot] = malloc(strlen(text) + 1);
-    if (!answers[slot]) pz_fail(PZ_ENGINE, "out of memory");
+    if (strlen(text) >= PZ_MESSAGE) pz_fail(PZ_BAD_PARAMS, "parameters of more than %d characters", PZ_MESSAGE - 1);
     return strcpy(answers[slot], text);
 }
 

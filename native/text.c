@@ -29,7 +29,7 @@ void pz_print(pz_text *text, const char *format, ...)
 /* Where neither the engine nor the puzzle's file can draw this size: the fields themselves, row by row. */
 static void print_fields(pz_session *s, pz_text *text)
 {
-    for (const pz_field *field = s->layout.fields; field < s->layout.fields + s->layout.n_board_fields; field++) {
+    for (const pz_field *field = s->layout->fields; field < s->layout->fields + s->layout->n_board_fields; field++) {
         int width = field->ndim ? field->shape[field->ndim - 1] : 1;
         pz_print(text, field->ndim > 1 ? "%s:\n" : "%s:", field->name);
         for (int i = 0; i < field->count; i++)
@@ -39,9 +39,9 @@ static void print_fields(pz_session *s, pz_text *text)
 
 static void print_ui(pz_session *s, pz_text *text)
 {
-    const pz_field *end = s->layout.fields + s->layout.n_fields;
+    const pz_field *end = s->layout->fields + s->layout->n_fields;
     const char *separator = "";
-    for (const pz_field *field = s->layout.fields + s->layout.n_board_fields; field < end; field++) {
+    for (const pz_field *field = s->layout->fields + s->layout->n_board_fields; field < end; field++) {
         if (field->count > 16) continue;
         pz_print(text, "%s%s", separator, field->name);
         for (int i = 0; i < field->count; i++) pz_print(text, " %d", pz_item(field, s->record, i));

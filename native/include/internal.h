@@ -20,7 +20,7 @@ typedef struct pz_player {
     int own[PZ_OWN];
 } pz_player;
 
-/* What every step touches stands first, and the long layout last. */
+/* What every step touches stands first. */
 struct pz_session {
     atomic_bool busy;     /* one thread at a time: a second one is refused, not let in; belongs to the place, not the game */
     const pz_puzzle *puzzle;
@@ -56,7 +56,7 @@ struct pz_session {
     pz_picture *picture;  /* the last one drawn, NULL before; lies in the pool */
     void *output;         /* the last text or save handed out */
 
-    pz_layout layout;
+    const pz_layout *layout; /* shared with all sessions of these parameters */
 };
 
 /*
@@ -67,6 +67,9 @@ bool pz_attempt(pz_session *session, const pz_action *action, game_state **next)
 
 /* One step under the caller's guard. A lean step leaves out what a random policy never reads: mask and repeats. */
 void pz_step_guarded(pz_session *session, int action, bool lean);
+
+/* Have what a step reads under way to the caches. */
+void pz_session_fetch(const pz_session *session);
 
 /* Replace the game of a session by that of a fresh one, which is consumed; buffers and limits stay. */
 void pz_session_take_over(pz_session *session, pz_session *fresh);
@@ -89,7 +92,11 @@ void pz_name_instance(pz_session *session);
 void pz_seat(pz_session *session, int n);                /* more players, under a guard */
 void pz_change_places(pz_session *session, int player); /* the ui alone: nothing is written anew */
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
+
+/* Layouts: one is made from parameters, or held in common by all who use the same parameters until the last releases it. */
 void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layout *layout);
+const pz_layout *pz_layout_hold(const pz_puzzle *puzzle, const char *text, const game_params *params);
+void pz_layout_release(const pz_layout *layout);
 
 /* What is derived from the state, each on its own. */
 void pz_observe_board(const pz_session *session, const game_state *state, char *record);
@@ -104,6 +111,7 @@ int32_t pz_item(const pz_field *field, const char *record, int i);
 
 /* The table of state repeats: entries are 40 bits of hash over 24 bits of count. */
 enum { PZ_REPEATS_FIRST = 64, PZ_REPEATS_LAST = 1 << 15 };
+pz_repeat *pz_repeats_new(int32_t room);
 pz_repeat *pz_repeats_find(pz_repeat *table, int32_t room, uint64_t key);
 
 #endif

@@ -219,6 +219,8 @@ typedef struct pz_puzzle {
     int (*distance)(const game_state *state);
     /* NULL, or the engine's next moves from here as it writes them, parted by spaces (smalloc'ed), or NULL for none. */
     char *(*guide)(const game_state *state, const char *aux);
+    /* What the engine says against a description stands in a static buffer: one thread at a time. */
+    bool static_complaint;
     /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
     bool full_redraw;
     /* NULL, or what we draw over the engine's picture: our own ui state, or a cursor that the engine lets vanish. */

@@ -116,7 +116,7 @@ int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads
 void pz_batch_free(pz_batch *batch);
 int pz_batch_threads(const pz_batch *batch);
 const pz_layout *pz_batch_layout(const pz_batch *batch);
-pz_session *pz_batch_session(pz_batch *batch, int slot); /* stays the batch's */
+int pz_batch_clone(pz_batch *batch, int slot, pz_session **result); /* its own sessions stay the batch's */
 void pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
 
 /* Start episode number episodes[i] of stream seeds[i] in every slot for which which[i] is set (all when NULL). */
