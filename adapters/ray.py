@@ -32,6 +32,8 @@ RETRIES = 10
 """How often a chunk is run again whose worker was lost. One that is lost so often is killed by the chunk itself."""
 AHEAD = 16
 """Chunks under way for each CPU. The results wait for the slowest of them, and the CPUs should not."""
+STORE = 256 << 20
+"""Bytes for what is handed around on a cluster of this machine alone: seeds, results and at most a model."""
 
 
 class Cluster:
@@ -71,7 +73,7 @@ class Cluster:
         except ray.exceptions.RayError as error:
             raise ConnectionError(f"the Ray cluster could not finish a chunk: {error}") from error
         finally:
-            for one in pending:
+            for one in pending if ray.is_initialized() else ():  # the cluster may have been left meanwhile
                 ray.cancel(one, force=True)
 
     def close(self) -> None:
@@ -89,7 +91,7 @@ class Cluster:
 def _connect(address: str, cpus: int) -> None:
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}  # our output is ours alone
     if address == "local":
-        options |= {"num_cpus": cpus or None, "include_dashboard": False}
+        options |= {"num_cpus": cpus or None, "include_dashboard": False, "object_store_memory": STORE}
     try:
         if address not in ("auto", "local"):  # Ray would try for minutes
             host, _, port = address.rpartition("/")[2].rpartition(":")

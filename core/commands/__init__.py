@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +145,8 @@ def cluster(engine: str, address: str | None, threads: int, chunk: int = 1) -> I
         raise ValueError("--threads is for this machine; the cluster at --address has its own CPUs")
     from ..adapters.ray import Cluster
 
-    with Cluster(address, cpus=threads, chunk=chunk) as found:
+    # Ray reports lost workers on standard output, which is for results.
+    with redirect_stdout(sys.stderr), Cluster(address, cpus=threads, chunk=chunk) as found:
         yield found.map
 
 

@@ -75,6 +75,9 @@ def run(tmp_path, monkeypatch):
         ("generate fifteen --params 2x2 --out bank.csv --apart-from broken.csv", "no bank of instances"),
         ("generate fifteen --params 2x2 --out bank.parquet --apart-from broken.parquet", "no bank of instances"),
         ("generate fifteen --count 0 --out bank.csv", "at least one instance"),
+        ("evaluate --address auto", "--address is for --engine ray"),
+        ("evaluate --engine ray --address auto --threads 2", "--threads is for this machine"),
+        ("generate fifteen --address auto --out bank.csv", "--address is for --engine ray"),
         ("play nothing", "there is no puzzle"),
         ("play fifteen 2x2#x", "must stand behind the #"),
         ("show fifteen 2x", "no parameter string"),
@@ -100,6 +103,29 @@ def test_lists_in_every_form(run):
     assert [row["puzzle"] for row in rows] == pp.puzzles()
     assert "Bridges" in run("list").stdout
     assert json.loads(run("show", "bridges", "--json").stdout)["title"] == "Bridges"
+    fields = list(csv.DictReader(io.StringIO(run("show", "bridges", "--csv").stdout)))
+    assert [row["name"] for row in fields] == [field.name for field in pp.spec("bridges").fields()]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "bench --puzzles net --seconds 0.001",
+        "bench pixels --puzzles net --seconds 0.001",
+        "bench gymnasium --puzzles net --seconds 0.001",
+        "bench memory --puzzles net --steps 100 --cycles 2",
+        "demo --episodes 1 --seconds 0.001",
+        "evalset --puzzles net --quick",
+    ],
+)
+def test_figures_in_every_form(run, words):
+    if "gymnasium" in words:
+        pytest.importorskip("gymnasium", reason="Gymnasium is an extra of its own")
+    for form, read in (("--json", json.loads), ("--csv", lambda text: list(csv.DictReader(io.StringIO(text))))):
+        rows = read(run(*words.split(), form).stdout)
+        assert "net" in [row["puzzle"] for row in rows]
+        assert all(row.keys() == rows[0].keys() for row in rows)
+    assert "net" in run(*words.split()).stdout
 
 
 def test_evaluate_prints_what_it_writes(run, tmp_path):
