@@ -258,11 +258,22 @@ def _figures(row: DataclassInstance) -> list[str]:
     return [field.name for field in fields(row) if field.name not in {"puzzle", "params"}]
 
 
-def memory(puzzle: str, params: str, steps: int, cycles: int) -> tuple[int, int]:
-    """Growth of the resident size in bytes, after so many random steps and after so many create and free cycles."""
+@dataclass(frozen=True)
+class Growth:
+    """Bytes by which the resident size grew."""
 
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+    puzzle: str
+    params: str
+    steps: int
+    """With random steps."""
+    sessions: int
+    """With sessions made, stepped and freed."""
+    pictures: int
+    """With steps of a batch that draws along and resets by itself."""
+
+
+def memory(puzzle: str, params: str, steps: int, sessions: int, pictures: int) -> Growth:
+    """How the resident size grows with so much work of each kind, after a twentieth of it as a warm-up."""
 
     def play(amount: int) -> None:
         done = seed = 0
@@ -275,15 +286,24 @@ def memory(puzzle: str, params: str, steps: int, cycles: int) -> tuple[int, int]
         for seed in range(amount):
             Session(puzzle, params, seed=seed % 97).step(0)
 
-    play(max(steps // 20, 1))
-    gc.collect()
-    before = resident()
-    play(steps)
-    gc.collect()
-    grown = resident() - before
-    create(max(cycles // 20, 1))
-    gc.collect()
-    before = resident()
-    create(cycles)
-    gc.collect()
-    return grown, resident() - before
+    def draw(amount: int) -> None:
+        with Batch(puzzle, params, 64, max_steps=50) as batch:
+            batch.draw_along(64, 64)
+            batch.reset(seed=1)
+            random = np.random.default_rng(1)
+            for _ in range(amount // 64):
+                batch.step(random.integers(len(batch.actions), size=64))
+
+    def growth(work: Callable[[int], None], amount: int) -> int:
+        work(max(amount // 20, 64))
+        gc.collect()
+        before = _resident()
+        work(amount)
+        gc.collect()
+        return _resident() - before
+
+    return Growth(puzzle, params, growth(play, steps), growth(create, sessions), growth(draw, pictures))
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE

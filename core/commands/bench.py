@@ -170,14 +170,16 @@ PAPER_PICTURES = 2_500
 @bench.command(name="memory")
 @Short.puzzles
 @click.option("--steps", default=10_000_000, help="Random steps for each puzzle.")
-@click.option("--cycles", default=10_000, help="Sessions made and freed for each puzzle.")
+@click.option("--sessions", default=10_000, help="Sessions made and freed for each puzzle.")
+@click.option("--pictures", default=100_000, help="Pictures of a batch for each puzzle.")
 @Short.formats
-def bench_memory(names: list[str], steps: int, cycles: int, form: str | None) -> None:
-    """How much the resident size grows with play, and with sessions made and freed."""
-    table, rows = Table("puzzle", "params", f"after {steps:,} steps", f"after {cycles:,} sessions"), []
+def bench_memory(names: list[str], steps: int, sessions: int, pictures: int, form: str | None) -> None:
+    """How much the resident size grows with play, with sessions made and freed, and with a batch that draws."""
+    table = Table("puzzle", "params", f"{steps:,} steps", f"{sessions:,} sessions", f"{pictures:,} pictures")
+    rows = []
     for name in track(names, description="playing", console=errors):
-        params = spec(name).easiest_params
-        by_steps, by_cycles = benchmark.memory(name, params, steps, cycles)
-        rows.append({"puzzle": name, "params": params, "steps_bytes": by_steps, "sessions_bytes": by_cycles})
-        table.add_row(name, params, f"{by_steps / 1024:+,.0f} KiB", f"{by_cycles / 1024:+,.0f} KiB")
-    emit(rows, form, table)
+        row = benchmark.memory(name, spec(name).easiest_params, steps, sessions, pictures)
+        rows.append(row)
+        grown = (row.steps, row.sessions, row.pictures)
+        table.add_row(row.puzzle, row.params, *(f"{size / 1024:+,.0f} KiB" for size in grown))
+    emit([asdict(row) for row in rows], form, table)

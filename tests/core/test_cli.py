@@ -113,7 +113,7 @@ def test_lists_in_every_form(run):
         "bench --puzzles net --seconds 0.001",
         "bench pixels --puzzles net --seconds 0.001",
         "bench gymnasium --puzzles net --seconds 0.001",
-        "bench memory --puzzles net --steps 100 --cycles 2",
+        "bench memory --puzzles net --steps 100 --sessions 2 --pictures 64",
         "demo --episodes 1 --seconds 0.001",
         "evalset --puzzles net --quick",
     ],
