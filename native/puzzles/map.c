@@ -108,6 +108,13 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
     return ui->drag_colour >= -2 && ui->dragx >= -1 && ui->dragx < PZ_MANY && ui->dragy >= -1 && ui->dragy < PZ_MANY;
 }
 
+/* The engine does not show that the cursor moved with the colour in hand; what SELECT does depends on it. */
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *own)
+{
+    const int at = BORDER / 4, size = max(BORDER / 3, 1);
+    if (ui->drag_colour > -2 && ui->cur_moved) draw_rect(dr, at, at, size, size, COL_GRID);
+}
+
 PZ_PUZZLE(map,
     .title = "Map",
     .rules = "Colour every region of the map with one of four colours so that no two regions with a common border have "
@@ -133,4 +140,5 @@ PZ_PUZZLE(map,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .visit = pz_visit,
+    .draw_own = pz_draw_own,
     .text = pz_text_board);

@@ -155,6 +155,15 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
     return !ui->dragging;
 }
 
+/* The engine shows a mark only where no track is yet, but it outlives that track. */
+static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *own)
+{
+    const int w = state->p.w, h = state->p.h, size = max(TILE_SIZE / 8, 1);
+    for (int i = 0; i < w * h; i++)
+        if ((state->sflags[i] & (S_TRACK | S_CLUE)) == S_TRACK)
+            draw_rect(dr, COORD(i % w) + size, COORD(i / w) + size, size, size, COL_CURSOR);
+}
+
 PZ_PUZZLE(tracks,
     .title = "Tracks",
     .rules = "Lay one railway from the entrance on the left, A, to the exit at the bottom, B, without branches, "
@@ -182,4 +191,5 @@ PZ_PUZZLE(tracks,
     .start_ui = pz_start_ui,
     .press = pz_press,
     .solved = pz_solved,
+    .draw_own = pz_draw_own,
     .text = pz_text_board);
