@@ -50,7 +50,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     const struct map *map = state->map;
     const int n = map->n, squares = state->p.w * state->p.h;
     int edge = 0; /* the graph lists its edges in the order of the matrix */
-    PZ_PUT(out, squares * 4, map->map[i % 4 * squares + i / 4]);
+    PZ_PUT(out, squares * 4, map->map[(i & 3) * squares + (i >> 2)]);
     PZ_PUT(out, n * n, edge < map->ngraph && map->graph[edge] == i && ++edge);
     PZ_PUT(out, n, map->immutable[i]);
     PZ_PUT(out, n, state->colouring[i] + 1);
