@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #endif
 
+#include "chance.h"
 #include "guard.h"
 #include "internal.h"
 #include "session.h"
@@ -667,27 +668,13 @@ typedef struct rollout {
     char message[PZ_MESSAGE];
 } rollout;
 
-/* Sebastiano Vigna's SplitMix64: one multiplication chain per number, any seed is good. */
-static uint64_t draw(uint64_t *noise)
-{
-    uint64_t z = *noise += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static int draw_below(uint64_t *noise, int limit)
-{
-    return (int)(((draw(noise) >> 32) * (uint64_t)limit) >> 32);
-}
-
 /* -1 where nothing is legal. */
 static int draw_legal(uint64_t *noise, const uint8_t *mask, int n)
 {
     int legal = 0;
     for (int a = 0; a < n; a++) legal += mask[a];
     if (!legal) return -1;
-    int pick = draw_below(noise, legal);
+    int pick = pz_draw_below(noise, legal);
     for (int a = 0; a < n; a++)
         if (mask[a] && pick-- == 0) return a;
     return -1;
@@ -723,7 +710,7 @@ static int play_episode(rollout *r, pz_session *s, uint64_t seed)
     if (!setjmp(guard.home)) {
         uint64_t noise = kept;
         for (int step = 0; !s->outcome->status && step < r->max_steps; step++) {
-            int a = lean ? draw_below(&noise, s->n_actions) : draw_legal(&noise, s->mask, s->n_actions);
+            int a = lean ? pz_draw_below(&noise, s->n_actions) : draw_legal(&noise, s->mask, s->n_actions);
             if (a < 0) break;
             pz_step_guarded(s, a, lean);
             if (step % 8192 == 8191) {
@@ -796,7 +783,7 @@ int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what
         guard.session = s;
         if (!setjmp(guard.home)) {
             for (int i = 0; i < 256 && !s->outcome->status; i++) {
-                pz_step_guarded(s, draw_below(&noise, s->n_actions), what == PZ_LOOP_STEP);
+                pz_step_guarded(s, pz_draw_below(&noise, s->n_actions), what == PZ_LOOP_STEP);
                 ++*steps;
                 *changed += s->outcome->changed;
             }

@@ -61,23 +61,8 @@ typedef struct shared {
     pz_layout layout;
 } shared;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+PZ_LOCK(lock)
 static shared *all;
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(before_fork, after_fork, after_fork);
-}
 
 static shared *find(const pz_puzzle *puzzle, const char *text)
 {

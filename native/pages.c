@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "guard.h"
 #include "pages.h"
 
 /* A piece of order o has PZ_PAGE << o bytes; the largest is half a region, as the region's own page takes from the other. */
@@ -28,23 +29,8 @@ typedef struct region {
 } region;
 _Static_assert(sizeof(region) <= PZ_PAGE, "a region's own page holds what is known of it");
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+PZ_LOCK(lock)
 static region *with_room, *spare; /* the spare one is among those with room */
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(before_fork, after_fork, after_fork);
-}
 
 static size_t page_of(const region *r, const void *at)
 {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
 #include "guard.h"
 #include "internal.h"
 #include "search.h"
@@ -71,20 +72,7 @@ struct pz_search {
     int64_t visited;
 };
 
-/* ---- Chance, memory, signals ---- */
-
-static uint64_t draw(uint64_t *noise)
-{
-    uint64_t z = *noise += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static int draw_below(uint64_t *noise, int limit)
-{
-    return (int)(((draw(noise) >> 32) * (uint64_t)limit) >> 32);
-}
+/* ---- Memory, signals ---- */
 
 /* An array with room for at least so many items; keeps what is in it. */
 static void *grown(void *array, int64_t wanted, size_t size)
@@ -345,7 +333,7 @@ static int choose(pz_search *t, const node *n, double c, bool puct)
             if (unseen) continue;
             value = e->total / e->visits + spread / sqrt((double)e->visits);
         } else {
-            if (draw_below(&t->noise, ++unseen)) continue;
+            if (pz_draw_below(&t->noise, ++unseen)) continue;
             value = INFINITY;
             best_value = 0;
         }
@@ -443,7 +431,7 @@ static double rollout(pz_search *t, pz_session *world, int depth, double discoun
         world->outcome->changed = 0;
         /* Drawing until an action has an effect is a uniform draw among the legal ones, and cheaper than the mask. */
         for (int tries = 0; !world->outcome->changed && tries < 2 * t->n_actions; tries++) {
-            a = draw_below(&t->noise, t->n_actions);
+            a = pz_draw_below(&t->noise, t->n_actions);
             if (parts(world, a)) {
                 pz_session *apart = clone_world(world);
                 pz_session_free(t->passing);
@@ -457,7 +445,7 @@ static double rollout(pz_search *t, pz_session *world, int depth, double discoun
             write_mask(world);
             int legal = 0;
             for (int b = 0; b < t->n_actions; b++)
-                if (world->mask[b] && !draw_below(&t->noise, ++legal)) a = b;
+                if (world->mask[b] && !pz_draw_below(&t->noise, ++legal)) a = b;
             if (!legal) break;
             pz_step_guarded(world, a, true);
         }

@@ -19,23 +19,7 @@
 double pz_max_cells = 2500;
 
 /* Held while a puzzle that builds its complaints about a description in a static buffer looks at one. */
-static pthread_mutex_t validate_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* A fork while another thread validates must not leave the child with a lock that nobody opens. */
-static void before_fork(void)
-{
-    pthread_mutex_lock(&validate_lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&validate_lock);
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(before_fork, after_fork, after_fork);
-}
+PZ_LOCK(validate_lock)
 
 const char *pz_last_error(void)
 {

@@ -76,6 +76,16 @@ pz_notes *pz_own_notes(void);
 
 char *pz_getenv(const char *name);
 
+/* A lock of the whole process. A fork waits for it, or the child might get one that nobody opens. */
+#define PZ_LOCK(name) \
+    static pthread_mutex_t name = PTHREAD_MUTEX_INITIALIZER; \
+    static void name##_before_fork(void) { pthread_mutex_lock(&name); } \
+    static void name##_after_fork(void) { pthread_mutex_unlock(&name); } \
+    __attribute__((constructor)) static void name##_watches_forks(void) \
+    { \
+        pthread_atfork(name##_before_fork, name##_after_fork, name##_after_fork); \
+    }
+
 /* Fuel: cheap to burn, and only when it is gone does anyone look at a clock. */
 /* Of this quick kind of thread-local memory a process has little: it is for what every allocation looks at, and no more. */
 #define PZ_TLS __thread __attribute__((tls_model("initial-exec")))
