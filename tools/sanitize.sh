@@ -36,7 +36,9 @@ module() { # kind
 tests() { # kind library environment tests...
     local root=$PWD/build/$1-python library=$2 options=$3
     shift 3
-    env LD_PRELOAD="$($cc -print-file-name="$library")" PYTHONPATH="$root" PYTHONMALLOC=malloc $options "$python" - "$@" <<'RUN'
+    # The sanitizer looks for the C++ runtime when it starts, and pyarrow's exceptions need it.
+    local preload="$($cc -print-file-name="$library") $($cc -print-file-name=libstdc++.so.6)"
+    env LD_PRELOAD="$preload" PYTHONPATH="$root" PYTHONMALLOC=malloc $options "$python" - "$@" <<'RUN'
 import sys
 sys.path.insert(0, __import__("os").environ["PYTHONPATH"])
 sys.meta_path = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
