@@ -42,7 +42,8 @@ tests() { # kind library environment tests...
 import sys
 sys.path.insert(0, __import__("os").environ["PYTHONPATH"])
 sys.meta_path = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
-import puzzleport._native, pytest
+import puzzleport._native, pytest, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
 assert "build" in puzzleport._native.__file__, puzzleport._native.__file__
 sys.exit(pytest.main(["-q", "-x", "-s", "-p", "no:cacheprovider", "-m", "not slow", *sys.argv[1:]]))
 RUN
