@@ -151,6 +151,7 @@ def correct(model: MaskablePPO, lessons: Lessons, options: Any, round_: int) -> 
     wanted, n = len(lessons) // 2, 64
     flatten = flattener(options)
     first = 1_000_000 * round_
+    # Episodes are cut off early: who is lost for long meets little that is new.
     envs = [
         PuzzleEnv(options.puzzle, options.params, undo=False, max_steps=300, seed=first + i, expert_action=True)
         for i in range(n)
@@ -171,8 +172,11 @@ def correct(model: MaskablePPO, lessons: Lessons, options: Any, round_: int) -> 
         env.close()
 
 
-def measure(model: MaskablePPO, lessons: Lessons, options: Any, what: str) -> None:  # noqa: ANN401 (the command line)
-    """Play the frozen evaluation set, and tell apart the instances that are in no lesson. Actions are drawn."""
+def measure(model: MaskablePPO, lessons: Lessons, options: Any, what: str) -> float:  # noqa: ANN401 (the command line)
+    """The share of the frozen evaluation set that is solved, told apart for instances that are in no lesson.
+
+    Actions are drawn: who always takes the likeliest may go in circles.
+    """
     policy = ModelPolicy(model, options.puzzle, options.params)
     with tqdm(total=options.episodes, desc="evaluating") as bar:
         result = evaluate(
@@ -196,6 +200,7 @@ def measure(model: MaskablePPO, lessons: Lessons, options: Any, what: str) -> No
         + (f", in {steps} steps on average" if steps else "")
         + (f"; {solved[fresh].mean():.1%} of the {sum(fresh):,} that are in no lesson" if any(fresh) else "")
     )
+    return float(solved.mean())
 
 
 def main() -> None:
@@ -220,7 +225,7 @@ def main() -> None:
     for round_ in range(1, options.dagger + 1):
         correct(model, lessons, options, round_)
         clone(model, lessons, options, f"round {round_}: cloning")
-        measure(model, lessons, options, f"cloned, and corrected {round_} times")
+        measure(model, lessons, options, f"cloned, after round {round_} of DAgger")
     model.env.close()
 
     budget = max(options.steps, len(lessons))

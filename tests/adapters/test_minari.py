@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import minari
 import numpy as np
@@ -139,6 +141,13 @@ def test_minari_s_own_tools_see_it(root):
     assert half.total_steps + rest.total_steps == dataset.total_steps
     minari.delete_dataset(dataset.id)
     collect_demos("fifteen", "2x2", episodes=1)  # the place is free again
+
+
+@pytest.mark.parametrize("module", ["minari", "h5py"])
+def test_a_missing_framework_names_the_extra(module):
+    code = f"import sys; sys.modules['{module}'] = None; import puzzleport.adapters.minari"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'puzzleport[minari]'" in done.stderr
 
 
 # ---- the command
