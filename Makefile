@@ -31,7 +31,7 @@ demo: build
 test: build lint types
 	$(BIN)/python -m pytest -n auto
 	$(PIP) --upgrade --no-deps --target $(NEWEST) 'gymnasium<2'
-	PYTHONPATH=$(NEWEST) $(BIN)/python -m pytest -n auto -q tests/adapters/test_gymnasium.py
+	PYTHONPATH=$(NEWEST) $(BIN)/python -m pytest -n auto -q tests/adapters/test_gymnasium.py tests/adapters/test_minari.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ except ImportError as error:  # pragma: no cover
 from .commands import Commands
 from .commands.bench import bench
 from .commands.compare import compare
+from .commands.demos import demos
 from .commands.evaluate import evalset, evaluate
 from .commands.generate import generate
 from .commands.look import demo, list_puzzles, show
@@ -36,7 +37,7 @@ def completion(shell: str) -> None:
     click.echo(found(main, {}, "puzzleport", "_PUZZLEPORT_COMPLETE").source())
 
 
-for command in (list_puzzles, show, demo, play, evaluate, evalset, compare, train, generate, bench):
+for command in (list_puzzles, show, demo, play, evaluate, evalset, compare, train, demos, generate, bench):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
-from .session import Session
+from .session import Session, check_seed
 from .spec import canonical_params, puzzles, spec
 
 # A set is a rule, not a list: its k-th seed is FIRST + k. All streams of episodes, those of random seeds too, keep to
@@ -47,6 +47,14 @@ class EvalSet:
     def verify(self, quick: bool = False) -> bool:
         """Whether this engine still generates the instances that were committed."""
         return self.computed(HEAD) == self.head if quick else self.computed() == self.digest
+
+
+def check_training_seed(seed: int) -> int:
+    """A seed that is not an evaluation set's, or ValueError."""
+    for name, first in FIRST.items():
+        if first <= check_seed(seed) < first + SIZE:
+            raise ValueError(f"the seed {seed} is one of the evaluation set {name}: choose another")
+    return seed
 
 
 def evalset(name: str, level: str = "easiest", *, params_of: Mapping[str, str] | None = None) -> dict[str, EvalSet]:

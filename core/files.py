@@ -1,8 +1,9 @@
-"""Files that are there whole or not at all."""
+"""Files and folders that are there whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ def aside(path: str | Path) -> Iterator[Path]:
         yield part
         part.replace(path)
     finally:
+        if part.is_dir():
+            shutil.rmtree(part)
         part.unlink(missing_ok=True)
 
 

@@ -82,6 +82,16 @@ def test_a_plan_is_the_same_again():
         assert plans[0] == plans[1]
 
 
+@pytest.mark.parametrize("puzzle", ["solo", "loopy", "pearl", "unruly"])
+def test_a_plan_goes_on_as_it_began(puzzle):
+    """So what the expert does follows from the state alone, and can be learned from it."""
+    for seed in range(3):
+        session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed)
+        for action in session.plan():
+            assert session.plan()[0] == action
+            session.step(action)
+
+
 def test_nothing_to_do_in_a_solved_game():
     session = pp.Session("net", "3x3", 1)
     session.solve()
