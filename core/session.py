@@ -183,18 +183,19 @@ class Session:
 
     def _bind(self) -> None:
         """Hand the native side the buffers for the present parameters."""
-        params = ffi.string(lib.pz_session_params(self._pointer)).decode()
+        params = self._names()[0]
         if params != self._params:
             self._params = params
             self._layout: Layout = layout(self.spec.name, params)
             self._record = np.zeros(self._layout.record_size, np.uint8)
             self._views = self._layout.views(self._record)
-        lib.pz_session_bind(
+        code = lib.pz_session_bind(
             self._pointer,
             ffi.from_buffer("char[]", self._record),
             ffi.from_buffer("uint8_t[]", self._mask),
             self._outcome,
         )
+        self._check(code, "reset")
 
     # ---- what it is
 
@@ -211,13 +212,13 @@ class Session:
     @property
     def seed(self) -> int | None:
         """The seed that made this instance, or None when it came from a description."""
-        seed = lib.pz_session_seed(self._open())
-        return None if seed == ffi.NULL else int(ffi.string(seed))
+        seed = self._names()[1]
+        return int(seed) if seed else None
 
     @property
     def desc(self) -> str:
         """The engine's description of the instance. In Mines it is complete only after the first click."""
-        return str(ffi.string(lib.pz_session_desc(self._open())).decode())
+        return self._names()[2]
 
     @property
     def game_id(self) -> str:
@@ -225,15 +226,13 @@ class Session:
 
         ``params:desc``, or ``params#seed`` where the description would give the answer away.
         """
-        seed = self.seed
-        if self.spec.hidden and seed is not None:
-            return f"{self._params}#{seed}"
-        return f"{self._params}:{self.desc}"
+        params, seed, desc = self._names()
+        return f"{params}#{seed}" if self.spec.hidden and seed else f"{params}:{desc}"
 
     @property
     def instance_hash(self) -> int:
         """64 bits that are equal for equal instances: of puzzle, parameters and description, whatever was played since."""
-        return int(lib.pz_session_instance(self._open()))
+        return self._hashes()[1]
 
     @property
     def fields(self) -> tuple[Any, ...]:
@@ -312,7 +311,7 @@ class Session:
         """The board as text, with the cursor below it."""
         result = ffi.new("char **")
         self._check(lib.pz_session_text(self._open(), result), "text")
-        return str(ffi.string(result[0]).decode())
+        return _text(result[0])
 
     def pixels(self, width: int = 128, height: int = 128) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The board as a picture, (height, width, 3): the largest tiles that fit, the rest background."""
@@ -323,7 +322,7 @@ class Session:
 
     def hash(self) -> int:
         """64 bits that are equal for equal instances in equal states."""
-        return int(lib.pz_session_hash(self._open()))
+        return self._hashes()[0]
 
     # ---- what can be done with it
 
@@ -403,7 +402,9 @@ class Session:
         """
         actions, count = ffi.new("int32_t **"), ffi.new("int32_t *")
         self._check(lib.pz_session_plan(self._open(), timeout, actions, count), "plan")
-        return list(ffi.unpack(actions[0], count[0]))
+        plan = list(ffi.unpack(actions[0], count[0]))
+        lib.pz_free(actions[0])
+        return plan
 
     def hint(self) -> Hint:
         """The next action of an expert, and what it is for. NoPlan where it knows none.
@@ -447,7 +448,9 @@ class Session:
         """The whole session as bytes, versioned and checked at load."""
         data, size = ffi.new("uint8_t **"), ffi.new("int64_t *")
         self._check(lib.pz_session_save(self._open(), data, size), "save")
-        return bytes(ffi.buffer(data[0], size[0]))
+        saved = bytes(ffi.buffer(data[0], size[0]))
+        lib.pz_free(data[0])
+        return saved
 
     @classmethod
     def load(cls, saved: bytes, timeout: float = DEFAULT_TIMEOUT) -> Session:
@@ -496,9 +499,29 @@ class Session:
             raise SessionClosed("this session was closed")
         return self._pointer
 
+    def _names(self) -> tuple[str, str, str]:
+        """Parameters, seed (empty where there is none) and description."""
+        names = [ffi.new("char **") for _ in range(3)]
+        self._check(lib.pz_session_names(self._open(), *names), "names")
+        params, seed, desc = (_text(name[0]) for name in names)
+        return params, seed, desc
+
+    def _hashes(self) -> tuple[int, int]:
+        """Of instance and state, and of the instance alone."""
+        state, instance = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+        self._check(lib.pz_session_hashes(self._open(), state, instance), "hash")
+        return int(state[0]), int(instance[0])
+
     def _check(self, code: int, what: str) -> None:
         if code:
             raise_for(code, f"{self.puzzle}: {what}")
+
+
+def _text(pointer: Any) -> str:  # noqa: ANN401 (a cffi pointer)
+    """Text that the C side gave us, which is freed."""
+    text = str(ffi.string(pointer).decode())
+    lib.pz_free(pointer)
+    return text
 
 
 def _native(which: GameID) -> tuple[bytes, Any, Any]:

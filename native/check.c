@@ -75,13 +75,14 @@ static pz_session *clone(pz_session *s)
 
 static pz_session *reload(pz_session *s)
 {
-    const uint8_t *bytes;
+    uint8_t *bytes = NULL;
     int64_t size;
     pz_session *copy = NULL;
     int error = pz_session_save(s, &bytes, &size);
     EXPECT(!error, "save: %s", pz_last_error());
     if (!error) error = pz_session_load(bytes, size, &copy);
     EXPECT(!error, "load: %s", pz_last_error());
+    pz_free(bytes);
     return copy;
 }
 
@@ -127,7 +128,7 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
     EXPECT(!error, "new: %s", pz_last_error());
     if (error) return;
     pz_session *twin = clone(s);
-    const char *text;
+    char *text;
     int changes = 0, solved = 0, lost = 0, episode = 0;
     const int before = failures;
     for (int step = 0; step < steps && twin && failures == before; step++) {
@@ -139,7 +140,9 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
             pz_session_free(twin);
             twin = loaded;
             if (!twin) break;
-            EXPECT(!pz_session_text(s, &text) && *text, "no text: %s", pz_last_error());
+            error = pz_session_text(s, &text);
+            EXPECT(!error && *text, "no text: %s", pz_last_error());
+            if (!error) pz_free(text);
         }
         if (step % 61 == 0) expect_pictures(s, step / 61);
         int a = (int)draw((uint64_t)s->n_actions);
@@ -182,9 +185,11 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
         pz_session_free(twin);
     }
     if (seed == 1) {
-        EXPECT(!pz_session_text(s, &text), "no text");
+        error = pz_session_text(s, &text);
+        EXPECT(!error, "no text");
         printf("%s %s #%d: %d of %d steps changed something, %d solved, %d lost, record of %d bytes\n%s\n", puzzle->name,
-               params, seed, changes, steps, solved, lost, s->layout->record_size, text);
+               params, seed, changes, steps, solved, lost, s->layout->record_size, error ? "" : text);
+        if (!error) pz_free(text);
     }
     pz_session_free(s);
     EXPECT(pz_live_pools() == 0, "%zu pools are left", pz_live_pools());
@@ -240,8 +245,9 @@ static void *alone(void *argument)
     for (int i = 0; i < pz_count(); i++) {
         const pz_puzzle *puzzle = pz_puzzle_at((i + offset * 10) % pz_count());
         pz_session *s = NULL, *copy = NULL, *again = NULL;
-        const char *text, *title, *params;
-        const uint8_t *bytes;
+        const char *title, *params;
+        char *text = NULL;
+        uint8_t *bytes = NULL;
         int64_t size;
         uint8_t pixels[64 * 64 * 3];
         int bad = pz_session_new(puzzle, puzzle->easiest, "7", NULL, PZ_FLAG_UNDO, 60, &s);
@@ -258,6 +264,8 @@ static void *alone(void *argument)
         pz_session_free(copy);
         pz_session_free(again);
         pz_session_free(refused);
+        pz_free(text);
+        pz_free(bytes);
     }
     return NULL;
 }

@@ -36,34 +36,36 @@ static void play(pz_session *s, const uint8_t *actions, size_t n)
 static void use(pz_session *s, const uint8_t *actions, size_t n)
 {
     static uint8_t pixels[256 * 256 * 3];
-    const char *text;
+    char *text;
     pz_session *copy = NULL;
-    pz_session_text(s, &text);
+    if (!pz_session_text(s, &text)) pz_free(text);
     pz_session_pixels(s, 128, 128, PZ_PICTURE_RGB, pixels);
     play(s, actions, n);
     pz_session_pixels(s, 128, 128, PZ_PICTURE_RGB, pixels);
     pz_session_pixels(s, 250, 180, PZ_PICTURE_PLANES, pixels);
-    pz_session_text(s, &text);
+    if (!pz_session_text(s, &text)) pz_free(text);
     if (!pz_session_clone(s, &copy)) {
         play(copy, actions, n);
         pz_session_undo(copy);
     }
-    const uint8_t *bytes;
+    uint8_t *bytes;
     int64_t size;
     pz_session *again = NULL;
-    if (!pz_session_save(s, &bytes, &size)) pz_session_load(bytes, size, &again);
+    if (!pz_session_save(s, &bytes, &size)) {
+        pz_session_load(bytes, size, &again);
+        pz_free(bytes);
+    }
     if (pz_can_solve(s->puzzle)) {
         char *record = malloc((size_t)s->layout->record_size);
         pz_session_solution(s, record);
         free(record);
         pz_session_solve(s);
         pz_session_pixels(s, 128, 128, PZ_PICTURE_RGB, pixels);
-        pz_session_text(s, &text);
+        if (!pz_session_text(s, &text)) pz_free(text);
         play(s, actions, n);
     }
-    const int32_t *plan;
-    int32_t length;
-    if (again) pz_session_plan(again, 0.02, &plan, &length);
+    int32_t *plan, length;
+    if (again && !pz_session_plan(again, 0.02, &plan, &length)) pz_free(plan);
     pz_search *search = NULL;
     if (copy && !pz_search_new(copy, 64, 1, &search)) pz_search_simulate(search, 8, 4, 1.4, 1, 0);
     pz_search_free(search);
@@ -160,10 +162,12 @@ static void write_cases(const pz_puzzle *puzzle, int index)
             write_case(puzzle, index, 'i', id, strlen(id));
             free(id);
             for (int step = 0; step < 12; step++) pz_session_step(s, (step * 5 + seed) % s->n_actions);
-            const uint8_t *bytes;
+            uint8_t *bytes;
             int64_t size;
-            if (!pz_session_save(s, &bytes, &size))
+            if (!pz_session_save(s, &bytes, &size)) {
                 write_case(puzzle, index, 's', bytes + SAVE_HEAD, (size_t)size - SAVE_HEAD - DIGEST);
+                pz_free(bytes);
+            }
             pz_session_free(s);
         }
     }

@@ -606,9 +606,9 @@ static int plan_from(pz_session *s, double timeout, int32_t *plan)
     return length >= 0 ? length : -pz_refuse(PZ_NO_PLAN, "the plan that was found does not hold when played");
 }
 
-int pz_session_plan(pz_session *s, double timeout, const int32_t **actions, int32_t *count)
+/* Takes as long as it takes: the game itself is free meanwhile. */
+static int plan_on_copy(pz_session *s, double timeout, int32_t **actions, int32_t *count)
 {
-    if (s->fault) return pz_refuse(PZ_ENGINE, "this session ended with an engine fault; reset it");
     if (s->outcome->status < 0) return pz_refuse(PZ_NO_PLAN, "the game is lost");
     if (s->puzzle->hidden) return pz_refuse(PZ_NO_PLAN, "what decides is hidden; an ExpertPolicy plays by what it sees");
     int32_t *plan = malloc((LONGEST + PZ_HISTORY) * sizeof *plan);
@@ -633,9 +633,17 @@ int pz_session_plan(pz_session *s, double timeout, const int32_t **actions, int3
         free(plan);
         return -length;
     }
-    free(s->output);
-    s->output = plan;
     *actions = plan;
     *count = length;
     return PZ_OK;
+}
+
+int pz_session_plan(pz_session *s, double timeout, int32_t **actions, int32_t *count)
+{
+    pz_session *copy;
+    int error = pz_session_clone(s, &copy);
+    if (error) return error;
+    error = plan_on_copy(copy, timeout, actions, count);
+    pz_session_free(copy);
+    return error;
 }

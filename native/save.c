@@ -226,7 +226,7 @@ static void unpack(pz_session *s, reader *r, bool outside)
     pz_write_mask(s);
 }
 
-int pz_session_save(pz_session *s, const uint8_t **bytes, int64_t *size)
+int pz_session_save(pz_session *s, uint8_t **bytes, int64_t *size)
 {
     int refused = pz_claim(s);
     if (refused) return refused;
@@ -239,8 +239,6 @@ int pz_session_save(pz_session *s, const uint8_t **bytes, int64_t *size)
         uint8_t digest[DIGEST];
         SHA_Simple(w.bytes, (int)w.length, digest);
         put(&w, digest, DIGEST);
-        free(s->output);
-        s->output = w.bytes;
         *bytes = w.bytes;
         *size = (int64_t)w.length;
     }

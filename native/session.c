@@ -438,7 +438,6 @@ void pz_session_free(pz_session *s)
     pz_pool_free(s->pool);
     pz_pool_free(s->scratch);
     pz_layout_release(s->layout);
-    free(s->output);
     free(s);
 }
 
@@ -478,6 +477,19 @@ static void move_game(pz_session *to, const pz_session *from)
     memcpy((char *)to + head, (const char *)from + head, sizeof *to - head);
 }
 
+static void bind(pz_session *s, void *record, uint8_t *mask, pz_outcome *outcome)
+{
+    char *to = record ? record : s->own_record;
+    if (to != s->record) memcpy(to, s->record, (size_t)s->layout->record_size);
+    s->record = to;
+    uint8_t *bits = mask ? mask : s->own_mask;
+    if (bits != s->mask) memcpy(bits, s->mask, (size_t)s->n_actions);
+    s->mask = bits;
+    pz_outcome *verdict = outcome ? outcome : &s->own_outcome;
+    if (verdict != s->outcome) *verdict = *s->outcome;
+    s->outcome = verdict;
+}
+
 void pz_session_take_over(pz_session *s, pz_session *from)
 {
     char *record = s->record == s->own_record ? NULL : s->record;
@@ -491,7 +503,7 @@ void pz_session_take_over(pz_session *s, pz_session *from)
     s->record = s->own_record;
     s->mask = s->own_mask;
     s->outcome = &s->own_outcome;
-    if (old.layout->record_size == s->layout->record_size) pz_session_bind(s, record, mask, outcome);
+    if (old.layout->record_size == s->layout->record_size) bind(s, record, mask, outcome);
     move_game(from, &old);
     pz_session_free(from);
 }
@@ -509,19 +521,6 @@ int pz_session_reset(pz_session *s, const char *params, const char *seed, const 
     if (!error) pz_session_take_over(s, fresh);
     atomic_store_explicit(&s->busy, false, memory_order_release);
     return error;
-}
-
-void pz_session_bind(pz_session *s, void *record, uint8_t *mask, pz_outcome *outcome)
-{
-    char *to = record ? record : s->own_record;
-    if (to != s->record) memcpy(to, s->record, (size_t)s->layout->record_size);
-    s->record = to;
-    uint8_t *bits = mask ? mask : s->own_mask;
-    if (bits != s->mask) memcpy(bits, s->mask, (size_t)s->n_actions);
-    s->mask = bits;
-    pz_outcome *verdict = outcome ? outcome : &s->own_outcome;
-    if (verdict != s->outcome) *verdict = *s->outcome;
-    s->outcome = verdict;
 }
 
 /* ---- Entries that work on a living game ---- */
@@ -779,29 +778,46 @@ int pz_session_player(const pz_session *s)
     return s->player;
 }
 
-const char *pz_session_params(const pz_session *s)
-{
-    return s->params_text;
-}
-
-const char *pz_session_seed(const pz_session *s)
-{
-    return s->seed;
-}
-
-const char *pz_session_desc(const pz_session *s)
-{
-    return s->desc;
-}
-
 uint64_t pz_session_hash(const pz_session *s)
 {
     return hash_bytes(s->record, (size_t)s->layout->record_size, s->instance_hash);
 }
 
-uint64_t pz_session_instance(const pz_session *s)
+int pz_session_hashes(pz_session *s, uint64_t *state, uint64_t *instance)
 {
-    return s->instance_hash;
+    int refused = pz_claim(s);
+    if (refused) return refused;
+    *state = pz_session_hash(s);
+    *instance = s->instance_hash;
+    atomic_store_explicit(&s->busy, false, memory_order_release);
+    return PZ_OK;
+}
+
+int pz_session_names(pz_session *s, char **params, char **seed, char **desc)
+{
+    int refused = pz_claim(s);
+    if (refused) return refused;
+    *params = strdup(s->params_text);
+    *seed = strdup(s->seed ? s->seed : "");
+    *desc = strdup(s->desc);
+    atomic_store_explicit(&s->busy, false, memory_order_release);
+    if (*params && *seed && *desc) return PZ_OK;
+    free(*params), free(*seed), free(*desc);
+    return pz_refuse(PZ_ENGINE, "out of memory");
+}
+
+int pz_session_bind(pz_session *s, void *record, uint8_t *mask, pz_outcome *outcome)
+{
+    int refused = pz_claim(s);
+    if (refused) return refused;
+    bind(s, record, mask, outcome);
+    atomic_store_explicit(&s->busy, false, memory_order_release);
+    return PZ_OK;
+}
+
+void pz_free(void *memory)
+{
+    free(memory);
 }
 
 size_t pz_session_memory(const pz_session *s)

@@ -50,7 +50,7 @@ static void print_ui(pz_session *s, pz_text *text)
     if (*separator) pz_print(text, "\n");
 }
 
-int pz_session_text(pz_session *s, const char **result)
+int pz_session_text(pz_session *s, char **result)
 {
     int refused = pz_claim(s);
     if (refused) return refused;
@@ -71,12 +71,10 @@ int pz_session_text(pz_session *s, const char **result)
             print_fields(s, &text);
         sfree(board);
         print_ui(s, &text);
-        free(s->output);
-        s->output = malloc(text.length + 1);
-        if (!s->output) pz_fail(PZ_ENGINE, "out of memory");
-        memcpy(s->output, text.chars ? text.chars : "", text.length + 1);
+        *result = malloc(text.length + 1);
+        if (!*result) pz_fail(PZ_ENGINE, "out of memory");
+        memcpy(*result, text.chars ? text.chars : "", text.length + 1);
         sfree(text.chars);
-        *result = (const char *)s->output;
     }
     return pz_leave_alive(s, &guard);
 }

@@ -54,7 +54,6 @@ struct pz_session {
     char *own_record;
 
     pz_picture *picture;  /* the last one drawn, NULL before; lies in the pool */
-    void *output;         /* the last text or save handed out */
 
     const pz_layout *layout; /* shared with all sessions of these parameters */
 };

@@ -4,7 +4,7 @@
 
 #include "session.h"
 
-/* The actions of a plan, which live until the next call on this session; PZ_NO_PLAN where none was found. */
-int pz_session_plan(pz_session *session, double timeout, const int32_t **actions, int32_t *count);
+/* The actions of a plan, for the caller to pz_free; PZ_NO_PLAN where none was found. */
+int pz_session_plan(pz_session *session, double timeout, int32_t **actions, int32_t *count);
 
 #endif

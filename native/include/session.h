@@ -54,17 +54,23 @@ int pz_n_actions(const pz_session *session);
 const pz_layout *pz_session_layout(const pz_session *session);
 const pz_puzzle *pz_session_puzzle(const pz_session *session);
 int pz_session_flags(const pz_session *session);
-const char *pz_session_params(const pz_session *session);
-const char *pz_session_seed(const pz_session *session); /* NULL: from a description */
-const char *pz_session_desc(const pz_session *session); /* the public one, superseded where the engine did so */
-uint64_t pz_session_hash(const pz_session *session);     /* of the instance and what is observed */
-uint64_t pz_session_instance(const pz_session *session); /* of puzzle, parameters and description */
+
+/*
+ * What a session tells of itself is a copy, for the caller to pz_free. The seed is empty where it came from a description;
+ * the description is the public one, superseded where the engine did so.
+ */
+void pz_free(void *memory);
+int pz_session_names(pz_session *session, char **params, char **seed, char **desc);
+
+/* Of the instance and what is observed; of puzzle, parameters and description. */
+int pz_session_hashes(pz_session *session, uint64_t *state, uint64_t *instance);
+uint64_t pz_session_hash(const pz_session *session); /* the first alone, for who owns the session */
 
 /*
  * Where step, undo, solve and reset write: record_size bytes, n_actions bytes, one outcome. They stay the caller's and
  * must outlive the session or be replaced; NULL goes back to the session's own.
  */
-void pz_session_bind(pz_session *session, void *record, uint8_t *mask, pz_outcome *outcome);
+int pz_session_bind(pz_session *session, void *record, uint8_t *mask, pz_outcome *outcome);
 
 /* When an episode is cut off: after so many steps, or when a state is seen again so often; 0 means never. */
 void pz_session_limit(pz_session *session, int max_steps, int max_repeats);
@@ -83,13 +89,13 @@ int pz_session_step(pz_session *session, int action);
 int pz_session_undo(pz_session *session);
 int pz_session_solve(pz_session *session);
 int pz_session_solution(pz_session *session, void *record);
-int pz_session_text(pz_session *session, const char **text); /* lives until the next call on this session */
+int pz_session_text(pz_session *session, char **text); /* to pz_free */
 
 /* A picture into width * height * 3 bytes: rows of RGB, or three planes, or (in a third of the room) grey. */
 enum pz_picture_form { PZ_PICTURE_RGB = 0, PZ_PICTURE_PLANES = 1, PZ_PICTURE_GREY = 2 };
 int pz_session_pixels(pz_session *session, int width, int height, int form, uint8_t *out);
 
-int pz_session_save(pz_session *session, const uint8_t **bytes, int64_t *size); /* likewise */
+int pz_session_save(pz_session *session, uint8_t **bytes, int64_t *size); /* likewise */
 int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result);
 size_t pz_session_memory(const pz_session *session);
 

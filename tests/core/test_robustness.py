@@ -512,3 +512,37 @@ def test_without_the_gil_threads_play_as_with_it():
     done = subprocess.run([sys.executable, "-X", "gil=0", "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert re.search("gil False", done.stdout)
+
+
+def test_threads_that_share_a_session_get_whole_answers_or_a_refusal():
+    """What a session hands out must not be freed by what another thread does with it meanwhile."""
+    session = pp.Session("bridges", "7x7", seed=1)
+    end, wrong = time.monotonic() + 0.5, []
+
+    def use(work):
+        while time.monotonic() < end:
+            try:
+                work()
+            except pp.EngineError as refused:
+                if "another thread" not in str(refused):
+                    wrong.append(refused)
+            except Exception as error:
+                wrong.append(error)
+
+    jobs = [
+        lambda: pp.Session.load(session.save()),
+        lambda: session.text().encode(),
+        lambda: pp.Session("bridges", game_id=session.game_id),
+        lambda: session.hash() + session.instance_hash,
+        lambda: session.reset(seed=2),
+        lambda: session.step("RIGHT"),
+        lambda: session.plan(),
+    ]
+    threads = [threading.Thread(target=use, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    session.reset(seed=1)
+    assert session.game_id == pp.Session("bridges", "7x7", seed=1).game_id
