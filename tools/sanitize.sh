@@ -38,15 +38,18 @@ tests() { # kind library environment tests...
     shift 3
     # The sanitizer looks for the C++ runtime when it starts, and pyarrow's exceptions need it.
     local preload="$($cc -print-file-name="$library") $($cc -print-file-name=libstdc++.so.6)"
-    env LD_PRELOAD="$preload" PYTHONPATH="$root" PYTHONMALLOC=malloc $options "$python" - "$@" <<'RUN'
-import sys
-sys.path.insert(0, __import__("os").environ["PYTHONPATH"])
+    # A file, because processes that the tests spawn run it again up to its last line.
+    cat >"$root/run.py" <<'RUN'
+import os, signal, sys
+sys.path.insert(0, os.environ["PYTHONPATH"])
 sys.meta_path = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
-import puzzleport._native, pytest, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
+import puzzleport._native, pytest
 assert "build" in puzzleport._native.__file__, puzzleport._native.__file__
-sys.exit(pytest.main(["-q", "-x", "-s", "-p", "no:cacheprovider", "-m", "not slow", *sys.argv[1:]]))
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
+    sys.exit(pytest.main(["-q", "-x", "-s", "-p", "no:cacheprovider", "-m", "not slow", *sys.argv[1:]]))
 RUN
+    env LD_PRELOAD="$preload" PYTHONPATH="$root" PYTHONMALLOC=malloc $options "$python" "$root/run.py" "$@"
 }
 
 for kind in ${1:-address thread}; do
