@@ -53,6 +53,10 @@ class Observer:
         width, height = check_size(*picture)
         self._image_space = spaces.Box(0, 255, (height, width, 3), np.uint8)
         self._flatten = Flattener(fields, one_hot=one_hot)
+        bytes_only = all(field.dtype.itemsize == 1 for field in self.fields)
+        self._parts = [
+            (field.name, slice(field.offset, field.offset + int(np.prod(field.shape)))) for field in self.fields
+        ] * (vectors and bytes_only)
 
     @property
     def needs_pixels(self) -> bool:
@@ -91,15 +95,30 @@ class Observer:
         return {name: view.reshape(*lead, -1) for name, view in views.items()}
 
     def observation(
-        self, live: dict[str, Array], pixels: Array | None, mask: Array, lead: tuple[int, ...] = (), copy: bool = True
+        self,
+        live: dict[str, Array],
+        pixels: Array | None,
+        mask: Array,
+        lead: tuple[int, ...] = (),
+        copy: bool = True,
+        record: Array | None = None,
     ) -> Any:  # noqa: ANN401 (a framework's observation)
-        """The observation, from live fields and a picture and mask that may be handed out."""
+        """The observation, from live fields and a picture and mask that may be handed out.
+
+        With the record of one session, vectors of bytes are parts of one copy of it: cheaper than a copy of each.
+        """
         if self.obs_type == "pixels":
             plain: Any = pixels
         elif self.obs_type == "flat":
             plain = self._flatten(live, lead)
         else:
-            plain = {name: view.copy() for name, view in live.items()} if copy else dict(live)
+            if not copy:
+                plain = dict(live)
+            elif record is not None and self._parts:
+                fresh = record.copy()
+                plain = {name: fresh[part] for name, part in self._parts}
+            else:
+                plain = {name: view.copy() for name, view in live.items()}
             if self.obs_type == "both":
                 plain["pixels"] = pixels
             if self.mask_size:
@@ -215,6 +234,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
         self._fields = self._session.observe(copy=False)
         self._live = self._observer.live(self._fields)
         self._mask = self._session.mask(copy=False).view(np.int8)
+        self._record = self._session.record(copy=False)
         self._state = self._session.glance() if self.copy else self._fields
         result = self._result(self._session)
         if self.render_mode == "human":
@@ -228,7 +248,8 @@ class PuzzleEnv(gym.Env[Any, Any]):
             raise gym.error.ResetNeeded("call reset before the first step")
         if self._over:
             raise gym.error.ResetNeeded("this episode is over: call reset")
-        status = session.step(action).status
+        session.act(action)
+        status = session.status
         before = self._state
         self._state = session.glance() if self.copy else self._fields
         reward = self.rewards(status, before, self._state)
@@ -244,7 +265,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
     def _result(self, session: pp.Session) -> tuple[Any, dict[str, Any]]:
         mask = self._mask.copy() if self.copy else self._mask
         pixels = session.pixels(self.width, self.height) if self._observer.needs_pixels else None
-        observation = self._observer.observation(self._live, pixels, mask, copy=self.copy)
+        observation = self._observer.observation(self._live, pixels, mask, copy=self.copy, record=self._record)
         info = {
             "puzzle_state": self._state,
             "action_mask": mask,

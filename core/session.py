@@ -298,6 +298,12 @@ class Session:
             return self._views
         return {name: view.copy() for name, view in self._views.items()}
 
+    def record(self, copy: bool = True) -> np.ndarray[Any, np.dtype[np.int8]]:
+        """All fields one behind the other, as bytes: each is where its ``offset`` says. Without copy: a live view."""
+        self._open()
+        record = self._record.view(np.int8)
+        return record.copy() if copy else record
+
     def glance(self) -> Observation:
         """A copy as ``observe`` gives it, whose fields are unpacked only when it is first looked at."""
         return Glance(self._layout, self._record.tobytes())
@@ -328,6 +334,12 @@ class Session:
 
     def step(self, action: int | str) -> Step:
         """Take an action, by its number or name."""
+        self.act(action)
+        outcome = self._outcome
+        return Step(outcome.changed != 0, _STATUS[outcome.status], outcome.moves, outcome.repeats)
+
+    def act(self, action: int | str) -> None:
+        """Take an action as ``step`` does, for who asks the session itself what it led to."""
         if action.__class__ is not int or not 0 <= action < self._n_actions:
             action = self.action_number(action)
         if self._handle is None:
@@ -335,8 +347,6 @@ class Session:
         code = lib.pz_session_step(self._pointer, action)
         if code:
             self._check(code, "step")
-        outcome = self._outcome
-        return Step(outcome.changed != 0, _STATUS[outcome.status], outcome.moves, outcome.repeats)
 
     def action_number(self, action: object) -> int:
         """The number of an action given by number or name, or InvalidAction."""
