@@ -379,6 +379,8 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10, "autoreset_mode": self.autoreset_mode}
         self.rewards, self.copy = rewards or pp.Rewards(), copy
+        # Indexed by the status; that of a failure, -1, is the last.
+        self._paid = np.array([0.0, self.rewards.solved, self.rewards.failed]) + self.rewards.step
         autoreset = {
             AutoresetMode.NEXT_STEP: "next_step",
             AutoresetMode.SAME_STEP: "same_step",
@@ -459,8 +461,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         terminations, truncations = ended == 1, ended == 2
         observation, info = self._result(result)
         status = result.status
-        rewards = np.where(status > 0, self.rewards.solved, np.where(status < 0, self.rewards.failed, 0.0))
-        rewards += self.rewards.step
+        rewards = self._paid[status]
         if self.autoreset_mode == AutoresetMode.NEXT_STEP:
             rewards[was_over] = 0.0  # the action was ignored: this is the start of the next episode
         over = self._over

@@ -38,6 +38,9 @@ static inline void relax(void)
 #endif
 }
 
+/* Jobs follow each other closely while someone steps a batch: about a tenth of a millisecond of looking before sleeping. */
+enum { SPINS = 8000 };
+
 typedef struct team team;
 typedef void (*task)(void *context, int64_t from, int64_t to);
 
@@ -87,8 +90,7 @@ static void *member(void *argument)
     int seen = 0;
     pz_become_worker(&t->cancelled);
     for (;;) {
-        /* Jobs follow each other closely while someone trains: look a moment before going to sleep. */
-        for (int spin = 0; spin < 4000 && atomic_load(&t->generation) == seen && !t->quit; spin++)
+        for (int spin = 0; spin < SPINS && atomic_load(&t->generation) == seen && !t->quit; spin++)
             relax();
         pthread_mutex_lock(&t->lock);
         while (atomic_load(&t->generation) == seen && !t->quit) pthread_cond_wait(&t->wake, &t->lock);
@@ -194,7 +196,7 @@ static void team_run(team *t, task run, void *context, int64_t n, int64_t grain)
     pthread_cond_broadcast(&t->wake);
     pthread_mutex_unlock(&t->lock);
     work(t, 0);
-    for (int spin = 0; spin < 4000 && atomic_load(&t->working); spin++) relax();
+    for (int spin = 0; spin < SPINS && atomic_load(&t->working); spin++) relax();
     pthread_mutex_lock(&t->lock);
     while (atomic_load(&t->working)) {
         if (!wait_a_moment(&t->done, &t->lock)) continue;
