@@ -231,11 +231,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
             self._session.reset(**start)
         self._game_id = self._session.game_id
         self._over = self._session.terminated
-        self._fields = self._session.observe(copy=False)
-        self._live = self._observer.live(self._fields)
-        self._mask = self._session.mask(copy=False).view(np.int8)
-        self._record = self._session.record(copy=False)
-        self._state = self._session.glance() if self.copy else self._fields
+        self._watch(self._session)
         result = self._result(self._session)
         if self.render_mode == "human":
             self.render()
@@ -261,6 +257,14 @@ class PuzzleEnv(gym.Env[Any, Any]):
         if self.render_mode == "human":
             self.render()
         return observation, reward, ended == 1, ended == 2, info
+
+    def _watch(self, session: pp.Session) -> None:
+        """Take the session's live views; they belong to it alone, so a copy of the environment takes its own."""
+        self._fields = session.observe(copy=False)
+        self._live = self._observer.live(self._fields)
+        self._mask = session.mask(copy=False).view(np.int8)
+        self._record = session.record(copy=False)
+        self._state: dict[str, Array] = session.glance() if self.copy else self._fields
 
     def _result(self, session: pp.Session) -> tuple[Any, dict[str, Any]]:
         mask = self._mask.copy() if self.copy else self._mask
@@ -327,14 +331,13 @@ class PuzzleEnv(gym.Env[Any, Any]):
         return self._session
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_window": None}
+        views = ("_fields", "_live", "_mask", "_record", "_state")
+        return {name: value for name, value in self.__dict__.items() if name not in views} | {"_window": None}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> PuzzleEnv:
-        import copy
-
-        twin = self.__class__.__new__(self.__class__)
-        twin.__dict__.update(copy.deepcopy(self.__getstate__(), memo))
-        return twin
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._session is not None:
+            self._watch(self._session)
 
 
 class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):

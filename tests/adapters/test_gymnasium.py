@@ -247,26 +247,30 @@ def test_render_modes():
     env.close()
 
 
-def test_pickle_and_deepcopy_in_the_middle_of_an_episode(puzzle):
-    env = make(puzzle, seed=1)
-    env.reset(seed=1)
-    random = np.random.default_rng(0)
-    for _ in range(15):
-        if env.step(int(random.integers(env.action_space.n)))[2]:
-            env.reset()
-    for twin in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env)):
-        original = copy.deepcopy(env)
+@pytest.mark.parametrize("live", [False, True])
+def test_pickle_and_deepcopy_in_the_middle_of_an_episode(puzzle, live):
+    """A copy goes on as an environment does that played the same from the start, not merely as another copy."""
+    for duplicate in (lambda env: pickle.loads(pickle.dumps(env)), copy.deepcopy):
+        original, env = make(puzzle, seed=1, copy=not live), make(puzzle, seed=1, copy=not live)
+        random = np.random.default_rng(0)
+        original.reset(seed=1), env.reset(seed=1)
+        for action in random.integers(env.action_space.n, size=15):
+            original.step(action)
+            if env.step(action)[2]:
+                original.reset(), env.reset()
+        twin = duplicate(env)
         for _ in range(20):
             action = int(random.integers(env.action_space.n))
             a, b = original.step(action), twin.step(action)
             assert equal(a[0], b[0])
             assert a[1:4] == b[1:4]
+            assert np.array_equal(a[4]["action_mask"], b[4]["action_mask"])
+            assert equal(a[4]["puzzle_state"], b[4]["puzzle_state"])
             if a[2] or a[3]:
                 a, b = original.reset(), twin.reset()
                 assert equal(a[0], b[0])
-        twin.close()
-        original.close()
-    env.close()
+        for one in (original, env, twin):
+            one.close()
 
 
 def test_a_forgotten_environment_is_freed_with_a_warning():
