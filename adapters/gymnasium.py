@@ -160,6 +160,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 10}  # noqa: RUF012 (Gymnasium's form)
+    _state: dict[str, Array]
 
     def __init__(
         self,
@@ -264,7 +265,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
         self._live = self._observer.live(self._fields)
         self._mask = session.mask(copy=False).view(np.int8)
         self._record = session.record(copy=False)
-        self._state: dict[str, Array] = session.glance() if self.copy else self._fields
+        self._state = session.glance() if self.copy else self._fields
 
     def _result(self, session: pp.Session) -> tuple[Any, dict[str, Any]]:
         mask = self._mask.copy() if self.copy else self._mask

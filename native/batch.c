@@ -476,10 +476,7 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
 /* A batch does not fit into the caches: have what the next steps of this run need under way while one is taken. */
 static void fetch_ahead(const pz_batch *b, int at, int64_t to)
 {
-    if (at + 2 < to && b->slots[at + 2].session) {
-        const char *s = (const char *)b->slots[at + 2].session;
-        for (size_t line = 0; line < offsetof(pz_session, params); line += 64) __builtin_prefetch(s + line, 1);
-    }
+    if (at + 2 < to && b->slots[at + 2].session) pz_fetch(b->slots[at + 2].session, offsetof(pz_session, params));
     if (at + 1 < to && b->slots[at + 1].session) pz_session_fetch(b->slots[at + 1].session);
 }
 

@@ -120,9 +120,14 @@ uint64_t pz_episode_seed(uint64_t seed, uint64_t episode)
 
 /* ---- State repeats: how often the present observation was seen in this episode ---- */
 
+static uint32_t repeats_place(int32_t room, uint64_t key)
+{
+    return (uint32_t)(key >> 24) & (uint32_t)(room - 1);
+}
+
 pz_repeat *pz_repeats_find(pz_repeat *table, int32_t room, uint64_t key)
 {
-    uint32_t at = (uint32_t)(key >> 24) & (uint32_t)(room - 1);
+    uint32_t at = repeats_place(room, key);
     for (;; at = (at + 1) & (uint32_t)(room - 1))
         if (!table[at] || (table[at] & ~(uint64_t)0xFFFFFF) == key) return &table[at];
 }
@@ -141,7 +146,7 @@ static uint64_t repeats_key(const pz_session *s)
 /* Have a place in the table at hand before it is looked at. */
 static void repeats_fetch(const pz_session *s, uint64_t key)
 {
-    if (s->repeats_room) __builtin_prefetch(&s->repeats[(uint32_t)(key >> 24) & (uint32_t)(s->repeats_room - 1)], 1);
+    if (s->repeats_room) pz_fetch(&s->repeats[repeats_place(s->repeats_room, key)], sizeof *s->repeats);
 }
 
 /* How often the present observation was seen before; staying where one is counts as seeing it again. */
@@ -470,6 +475,12 @@ int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed
     return error;
 }
 
+/* The end of a claim. */
+static void release(pz_session *s)
+{
+    atomic_store_explicit(&s->busy, false, memory_order_release);
+}
+
 /* All but the mark that a thread is in there. */
 static void move_game(pz_session *to, const pz_session *from)
 {
@@ -519,7 +530,7 @@ int pz_session_reset(pz_session *s, const char *params, const char *seed, const 
         if (error) pz_session_free(fresh);
     }
     if (!error) pz_session_take_over(s, fresh);
-    atomic_store_explicit(&s->busy, false, memory_order_release);
+    release(s);
     return error;
 }
 
@@ -533,7 +544,7 @@ int pz_leave_alive(pz_session *s, pz_guard *guard)
 {
     int error = pz_carry(guard);
     if (error == PZ_ENGINE || error == PZ_TIMEOUT) s->fault = error;
-    atomic_store_explicit(&s->busy, false, memory_order_release);
+    release(s);
     return error;
 }
 
@@ -542,24 +553,19 @@ int pz_claim(pz_session *s)
     if (atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
         return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
     if (!s->fault) return PZ_OK;
-    atomic_store_explicit(&s->busy, false, memory_order_release);
+    release(s);
     return pz_refuse(PZ_ENGINE, "this session ended with an engine fault; reset it");
-}
-
-static void fetch(const void *at, size_t size)
-{
-    for (size_t line = 0; line < size; line += 64) __builtin_prefetch((const char *)at + line, 1);
 }
 
 void pz_session_fetch(const pz_session *s)
 {
-    fetch(s->state, 256);
-    fetch(s->ui, 128);
-    fetch(s->trial_ui, 128);
-    fetch(s->ds, 64);
-    fetch(s->pool, 256);
-    fetch(s->record, (size_t)s->layout->record_size);
-    fetch(s->trial_record, (size_t)s->layout->record_size);
+    pz_fetch(s->state, 256);
+    pz_fetch(s->ui, 128);
+    pz_fetch(s->trial_ui, 128);
+    pz_fetch(s->ds, 64);
+    pz_fetch(s->pool, 256);
+    pz_fetch(s->record, (size_t)s->layout->record_size);
+    pz_fetch(s->trial_record, (size_t)s->layout->record_size);
 }
 
 void pz_step_guarded(pz_session *s, int a, bool lean)
@@ -789,7 +795,7 @@ int pz_session_hashes(pz_session *s, uint64_t *state, uint64_t *instance)
     if (refused) return refused;
     *state = pz_session_hash(s);
     *instance = s->instance_hash;
-    atomic_store_explicit(&s->busy, false, memory_order_release);
+    release(s);
     return PZ_OK;
 }
 
@@ -800,7 +806,7 @@ int pz_session_names(pz_session *s, char **params, char **seed, char **desc)
     *params = strdup(s->params_text);
     *seed = strdup(s->seed ? s->seed : "");
     *desc = strdup(s->desc);
-    atomic_store_explicit(&s->busy, false, memory_order_release);
+    release(s);
     if (*params && *seed && *desc) return PZ_OK;
     free(*params), free(*seed), free(*desc);
     return pz_refuse(PZ_ENGINE, "out of memory");
@@ -811,7 +817,7 @@ int pz_session_bind(pz_session *s, void *record, uint8_t *mask, pz_outcome *outc
     int refused = pz_claim(s);
     if (refused) return refused;
     bind(s, record, mask, outcome);
-    atomic_store_explicit(&s->busy, false, memory_order_release);
+    release(s);
     return PZ_OK;
 }
 
