@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import puzzleport as pp
-from puzzleport.evalset import check_training_seed
+from puzzleport.benchmark.evaluation_sets import check_training_seed
 from puzzleport.files import aside, write
 from puzzleport.session import episode_seed
 

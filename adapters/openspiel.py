@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import puzzleport as pp
-from puzzleport import search
+from puzzleport.agents import search
 
 try:
     import pyspiel

@@ -1,7 +1,7 @@
 """Ray: evaluation and generation spread over a cluster, with the results that one machine gives.
 
 >>> from puzzleport.adapters.ray import Cluster
->>> from puzzleport.evaluate import evaluate
+>>> from puzzleport.benchmark.evaluation import evaluate
 >>> with Cluster("auto") as cluster:
 ...     result = evaluate("expert", "net", "5x5", threads=1, workers=cluster.map)
 """

@@ -8,6 +8,9 @@
 This package knows no framework: see ``puzzleport.adapters`` for Gymnasium and the others.
 """
 
+from . import agents, encode
+from .agents.expert import ExpertPolicy, Hint
+from .animation import record
 from .batch import Batch, BatchStep, Rollout, rollout
 from .errors import (
     CorruptState,
@@ -21,23 +24,25 @@ from .errors import (
     NoSolution,
     PuzzleError,
     SessionClosed,
+    UnknownOption,
     UnknownPuzzle,
 )
-from .evalset import EvalSet, evalset
-from .experts import ExpertPolicy, Hint
-from .record import record
+from .benchmark.evaluation_sets import EvalSet, evalset
 from .rewards import PAPER_REWARDS, Rewards
 from .session import Session, Status, Step
-from .spec import Field, Preset, PuzzleSpec, canonical_params, optimal_steps, puzzles, set_max_cells, spec
+from .puzzle_spec import Field, Preset, PuzzleSpec, canonical_params, optimal_steps, puzzles, set_max_cells, spec
+from .task import BatchEpisodes, Episodes, Stream, Task, TaskOptions
 
 __version__ = "0.1.0"
 
 __all__ = [
     "PAPER_REWARDS",
     "Batch",
+    "BatchEpisodes",
     "BatchStep",
     "CorruptState",
     "EngineError",
+    "Episodes",
     "EvalSet",
     "ExpertPolicy",
     "Field",
@@ -58,8 +63,14 @@ __all__ = [
     "SessionClosed",
     "Status",
     "Step",
+    "Stream",
+    "Task",
+    "TaskOptions",
+    "UnknownOption",
     "UnknownPuzzle",
+    "agents",
     "canonical_params",
+    "encode",
     "evalset",
     "optimal_steps",
     "puzzles",

@@ -10,9 +10,27 @@ from typing import Any, Literal
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import InvalidAction, InvalidSeed, SessionClosed, raise_for
-from .session import DEFAULT_TIMEOUT, Observation, Session, Status, check_seed, check_size, episode_seed, random_seed
-from .spec import canonical_params, handle, layout, spec
+from .errors import InvalidAction, InvalidSeed, SessionClosed, UnknownOption, raise_for
+from .puzzle_spec import canonical_params, handle, layout, spec
+from .session import (
+    DEFAULT_MAX_STEPS,
+    DEFAULT_TIMEOUT,
+    GameID,
+    Observation,
+    Session,
+    Status,
+    check_limit,
+    check_num_envs,
+    check_seed,
+    check_size,
+    check_timeout,
+    episode_seed,
+    names_instance,
+    parse_game_id,
+    picture_form,
+    picture_shape,
+    random_seed,
+)
 
 Array = np.ndarray[Any, Any]
 Policy = Literal["random", "masked"]
@@ -45,13 +63,14 @@ class Batch:
 
     Args:
         puzzle: one of ``puzzleport.puzzles()``.
-        params: the engine's parameter string; ``None`` for the default.
-        n: how many sessions.
+        params: the engine's parameter string; ``None`` for the default. ``"7x7#42"`` or ``"7x7:description"`` is that one
+            instance in every slot and episode.
+        num_envs: how many sessions.
         threads: how many threads step them; 0 for all cores.
         undo: whether UNDO is in the action space, where the puzzle has it.
-        timeout: seconds that generating one puzzle may take.
         max_steps: after how many steps an episode is truncated; 0 for never.
         max_repeats: at how many repeats of a state an episode is truncated; 0 for never.
+        timeout: seconds that generating one puzzle may take.
         autoreset: ``"same_step"``: a finished episode is followed by the next one at once, and its last observation is in
             ``final``; ``"next_step"``: by the next step, whose action is ignored; ``"off"``: only by ``reset``.
     """
@@ -60,27 +79,28 @@ class Batch:
         self,
         puzzle: str,
         params: str | None = None,
-        n: int = 1,
+        num_envs: int = 1,
         *,
         threads: int = 0,
-        undo: bool = True,
-        timeout: float = DEFAULT_TIMEOUT,
-        max_steps: int = 0,
+        undo: bool = False,
+        max_steps: int = DEFAULT_MAX_STEPS,
         max_repeats: int = 0,
+        timeout: float = DEFAULT_TIMEOUT,
         autoreset: Autoreset = "same_step",
     ) -> None:
         self._handle: Any = None
         self.spec = spec(puzzle)
-        self.params = canonical_params(puzzle, params)
-        if n < 1:
-            raise ValueError(f"a batch has at least one session, not {n}")
+        which = _fixed(puzzle, params)
+        self.params = which.params
+        n = self.num_envs = check_num_envs(num_envs)
         if autoreset not in _AUTORESET:
-            raise ValueError(f"autoreset is one of {', '.join(_AUTORESET)}, not {autoreset!r}")
-        self.n, self.undo, self.timeout, self.autoreset = n, undo, float(timeout), autoreset
+            raise UnknownOption(f"autoreset is one of {', '.join(_AUTORESET)}, not {autoreset!r:.80}")
+        self.undo, self.timeout, self.autoreset = undo, check_timeout(timeout), autoreset
+        max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
         self._flags = lib.PZ_FLAG_UNDO if undo and self.spec.undo else 0
         result = ffi.new("pz_batch **")
         code = lib.pz_batch_new(
-            handle(puzzle), self.params.encode(), n, threads, self._flags, timeout, max_steps, max_repeats, result
+            handle(puzzle), self.params.encode(), n, threads, self._flags, self.timeout, max_steps, max_repeats, result
         )
         if code:
             raise_for(code, f"{puzzle} {self.params}")
@@ -97,6 +117,8 @@ class Batch:
             self._layout.views(self._records), self._masks, *(outcomes[name] for name in outcomes.dtype.names or ())
         )
         final_records, final_masks = np.zeros_like(self._records), np.zeros_like(self._masks)
+        self.records, self.final_records = self._records, final_records
+        """The observation records of all slots, live; and with ``autoreset="same_step"`` those of ended episodes."""
         self.final = (self._layout.views(final_records), final_masks)
         """With ``autoreset="same_step"``: observation and mask of the episodes that ended in the last step."""
         self._buffers = ffi.new("pz_batch_buffers *")
@@ -122,17 +144,17 @@ class Batch:
         A single seed gives slot i the seed ``seed + i``; a sequence gives each its own. Where there is no seed, a slot
         that has played goes on with the next episode of its stream, and one that has not draws a seed.
         """
-        if which is not None and np.shape(which) != (self.n,):
-            raise ValueError(f"which has one entry for each of {self.n} sessions, not the shape {np.shape(which)}")
+        if which is not None and np.shape(which) != (self.num_envs,):
+            raise ValueError(f"which has one entry for each of {self.num_envs} sessions, not the shape {np.shape(which)}")
         seeds, counts = self.streams()
         wanted: Sequence[int | None]
         if seed is None or isinstance(seed, (int, np.integer)):
             first = None if seed is None else check_seed(seed)
-            wanted = [None if first is None else first + slot for slot in range(self.n)]
+            wanted = [None if first is None else first + slot for slot in range(self.num_envs)]
         else:
             wanted = list(seed)
-        if len(wanted) != self.n:
-            raise InvalidSeed(f"{self.n} sessions need {self.n} seeds, not {len(wanted)}")
+        if len(wanted) != self.num_envs:
+            raise InvalidSeed(f"{self.num_envs} sessions need {self.num_envs} seeds, not {len(wanted)}")
         for slot, given in enumerate(wanted):
             if which is not None and not which[slot]:
                 continue
@@ -157,9 +179,9 @@ class Batch:
         if not self._started:
             raise InvalidAction("reset the batch before its first step")
         given = np.asarray(actions)
-        if given.shape != (self.n,) or given.dtype.kind not in "iu":
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
             raise InvalidAction(
-                f"{self.n} sessions take {self.n} whole numbers, not {given.dtype} of shape {given.shape}"
+                f"{self.num_envs} sessions take {self.num_envs} whole numbers, not {given.dtype} of shape {given.shape}"
             )
         self._actions[:] = given
         if self._actions.min() < 0 or self._actions.max() >= len(self.actions):
@@ -179,14 +201,14 @@ class Batch:
     ) -> Array:
         """The boards as pictures: uint8 (n, height, width, 3), (n, 3, height, width) or, in grey, (n, height, width)."""
         size = check_size(width, height)
-        shape = _picture_shape(self.n, *size, channels_first, grey)
+        shape = (self.num_envs, *picture_shape(*size, channels_first, grey))
         if out is None:
             out = np.empty(shape, np.uint8)
         elif out.shape != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
             raise ValueError(f"out must be contiguous uint8{list(shape)}, not {out.dtype}{list(out.shape)}")
         if not self._started:
             raise InvalidAction("reset the batch before its first picture")
-        form = 2 if grey else int(channels_first)
+        form = picture_form(channels_first, grey)
         self._check(lib.pz_batch_pixels(self._open(), *size, form, ffi.from_buffer("uint8_t[]", out)))
         return out
 
@@ -198,20 +220,20 @@ class Batch:
         Returns two live arrays: the pictures, and with ``autoreset="same_step"`` those of the episodes that just ended.
         """
         size = check_size(width, height)
-        shape = _picture_shape(self.n, *size, channels_first, grey)
+        shape = (self.num_envs, *picture_shape(*size, channels_first, grey))
         frames, final = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
         self._kept += [ffi.from_buffer("uint8_t[]", frames), ffi.from_buffer("uint8_t[]", final)]
         buffers = self._buffers
         buffers.frames, buffers.final_frames = self._kept[-2], self._kept[-1]
         buffers.width, buffers.height = size
-        buffers.form = 2 if grey else int(channels_first)
+        buffers.form = picture_form(channels_first, grey)
         lib.pz_batch_bind(self._open(), buffers)
         return frames, final
 
     def session(self, slot: int) -> Session:
         """An independent copy of the session in a slot."""
-        if not 0 <= slot < self.n:
-            raise IndexError(f"the slots are 0 to {self.n - 1}, not {slot}")
+        if not 0 <= slot < self.num_envs:
+            raise IndexError(f"the slots are 0 to {self.num_envs - 1}, not {slot}")
         if not self._started:
             raise InvalidAction(f"reset slot {slot} before copying its session")
         result = ffi.new("pz_session **")
@@ -220,7 +242,7 @@ class Batch:
 
     def streams(self) -> tuple[Array, Array]:
         """Each slot's seed and the number of the episode in that seed's stream."""
-        seeds, episodes = np.zeros(self.n, np.uint64), np.zeros(self.n, np.uint64)
+        seeds, episodes = np.zeros(self.num_envs, np.uint64), np.zeros(self.num_envs, np.uint64)
         lib.pz_batch_streams(
             self._open(), ffi.from_buffer("uint64_t[]", seeds), ffi.from_buffer("uint64_t[]", episodes)
         )
@@ -245,8 +267,9 @@ class Batch:
         self,
         policy: Policy = "random",
         episodes: int = 1000,
-        max_steps: int = 10_000,
-        seed: int = 0,
+        *,
+        seed: int | None = None,
+        max_steps: int = DEFAULT_MAX_STEPS,
         progress: Callable[[int], None] | None = None,
     ) -> Rollout:
         """Whole episodes in C with this batch's puzzle, parameters and threads; its own sessions are not touched."""
@@ -285,10 +308,11 @@ class Batch:
             raise_for(code, f"{self.spec.name} {self.params}{where}")
 
 
-def _picture_shape(n: int, width: int, height: int, channels_first: bool, grey: bool) -> tuple[int, ...]:
-    if grey:
-        return n, height, width
-    return (n, 3, height, width) if channels_first else (n, height, width, 3)
+def _fixed(puzzle: str, params: str | None) -> GameID:
+    """Parameters, and the one instance that they name, if any."""
+    if names_instance(params):
+        return parse_game_id(puzzle, str(params))
+    return GameID(canonical_params(puzzle, params), None, None)
 
 
 @dataclass(frozen=True)
@@ -329,12 +353,13 @@ def rollout(
     *,
     policy: Policy = "random",
     episodes: int = 1000,
-    max_steps: int = 10_000,
-    seed: int = 0,
+    seed: int | None = None,
     seeds: Sequence[int] | Array | None = None,
-    undo: bool = True,
-    threads: int = 0,
+    undo: bool = False,
+    max_steps: int = DEFAULT_MAX_STEPS,
+    max_repeats: int = 0,
     timeout: float = DEFAULT_TIMEOUT,
+    threads: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Rollout:
     """Play whole episodes in C with uniformly random actions, or random ones among the legal.
@@ -343,11 +368,14 @@ def rollout(
     instance's seed: the result does not depend on the number of threads.
     """
     if policy not in _POLICIES:
-        raise ValueError(f"policy is one of {', '.join(_POLICIES)}, not {policy!r}")
+        raise UnknownOption(f"policy is one of {', '.join(_POLICIES)}, not {policy!r:.80}")
     about = spec(puzzle)
-    params = canonical_params(puzzle, params)
+    which = _fixed(puzzle, params)
+    params = which.params
+    max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
     if seeds is None:
-        seeds = [episode_seed(check_seed(seed), episode) for episode in range(episodes)]
+        first = random_seed() if seed is None else check_seed(seed)
+        seeds = [episode_seed(first, episode) for episode in range(episodes)]
     each = np.array([check_seed(one) for one in seeds], np.uint64)
     status, steps = np.zeros(len(each), np.int32), np.zeros(len(each), np.int32)
     done = np.zeros(1, np.int64)
@@ -365,7 +393,7 @@ def rollout(
             handle(puzzle),
             params.encode(),
             lib.PZ_FLAG_UNDO if undo and about.undo else 0,
-            timeout,
+            check_timeout(timeout),
             _POLICIES[policy],
             threads,
             len(each),

@@ -51,6 +51,10 @@ class CorruptState(PuzzleError, ValueError):
     """Saved bytes that are truncated, altered, foreign or of another version."""
 
 
+class UnknownOption(PuzzleError, TypeError, ValueError):
+    """An option, or a choice for one, that does not exist; the message lists what there is."""
+
+
 class SessionClosed(PuzzleError, RuntimeError):
     """The session was used after its close()."""
 

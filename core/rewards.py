@@ -1,40 +1,311 @@
-"""What an agent is paid: one rule for every adapter."""
+"""What an agent is paid: one rule for every adapter, for one game and for many."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
-from .session import Observation, Status
+import numpy as np
 
-Hook = Callable[[Observation, Observation], float]
-"""An intermediate reward: sees the state before and after a step."""
+from .errors import NoSolution, UnknownOption
+from .session import Observation, Session
+
+if TYPE_CHECKING:
+    from .batch import Batch
+    from .puzzle_spec import PuzzleSpec
+
+Array = np.ndarray[Any, Any]
+Hook = Callable[[Observation, Observation], Any]
+"""An intermediate reward: it sees the fields before and after a step, and returns what to pay."""
 
 
 @dataclass(frozen=True)
 class Rewards:
-    """Rewards at the end of an episode, for each step, and from a hook of one's own.
+    """Rewards at the end of an episode, for each step, for progress, and from a hook of one's own.
 
-    >>> Rewards(solved=10.0, step=-0.01)
-    Rewards(solved=10.0, failed=-1.0, step=-0.01, hook=None)
+        >>> Rewards(solved=10.0, step=-0.01).solved
+        10.0
+
+    ``solution`` and ``errors`` pay the change of a potential, so a detour gains nothing.
+
+    Args:
+        solved: paid when the game is solved.
+        failed: paid when the game is lost.
+        step: paid for every action.
+        no_effect: paid on top for an action that changes nothing.
+        solution: paid for the whole way from the start to the solution, bit by bit: each item of the board that becomes
+            as in the solution earns its share, and loses it again when it is undone. The engine's solution counts where
+            there are several; a solved game always counts as complete. Mines has no solution before its first square is
+            opened, so nothing is paid until then.
+        errors: paid for each error that the board newly shows, and taken back when it goes: a negative number.
+        hook: called as ``hook(before, after)`` with the fields of one game as ``Session.observe()`` gives them; returns a
+            number. It is called once for each game, in a vector environment too.
+        batched: the hook takes many games at once instead: every field has a leading axis of n games (n is 1 in a single
+            environment), and it returns n numbers.
+        solution_fields: the fields that ``solution`` compares; by default those that the solution changes.
+        error_fields: the fields that ``errors`` counts; by default those with "errors" in their name.
     """
 
     solved: float = 1.0
     failed: float = -1.0
     step: float = 0.0
+    no_effect: float = 0.0
+    solution: float = 0.0
+    errors: float = 0.0
     hook: Hook | None = None
+    batched: bool = False
+    solution_fields: Sequence[str] | None = None
+    error_fields: Sequence[str] | None = None
 
-    def __call__(self, status: Status, before: Observation | None, after: Observation | None) -> float:
-        """The reward of one step; before and after are needed only where there is a hook."""
-        reward = self.step
-        if status:
-            reward += self.solved if status > 0 else self.failed
-        if self.hook is not None:
-            if before is None or after is None:
-                raise ValueError("a reward hook needs the states before and after the step")
-            reward += self.hook(before, after)
-        return reward
+    def __post_init__(self) -> None:
+        for field in fields(self)[:6]:
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+                raise TypeError(f"{field.name} is a number, not {value!r:.80}")
+            if not np.isfinite(value):
+                raise ValueError(f"{field.name} is a finite number, not {value}")
+        if self.hook is not None and not callable(self.hook):
+            raise TypeError(f"a hook is a function of (before, after), not {self.hook!r:.80}")
+        if self.batched and self.hook is None:
+            raise ValueError("batched=True describes a hook, but there is none")
+
+    def __call__(self, status: int) -> float:
+        """What a step pays that leads to this status, without what depends on the board."""
+        return self.step + (self.solved if status > 0 else self.failed if status < 0 else 0.0)
+
+    @property
+    def looks(self) -> bool:
+        """Whether anything that is paid depends on the board."""
+        return bool(self.hook or self.solution or self.errors)
+
+    @property
+    def by_status(self) -> Array:
+        """What each status pays; the index is the status, and that of a failure, -1, is the last."""
+        return np.array([self(0), self(1), self(-1)])
+
+    def bounds(self) -> tuple[float, float] | None:
+        """The least and the most that one step pays; None where that cannot be told beforehand."""
+        if self.looks:
+            return None
+        least, most = float(self.by_status.min()), float(self.by_status.max())
+        return least + min(self.no_effect, 0.0), most + max(self.no_effect, 0.0)
+
+    def checked(self, spec: PuzzleSpec, params: str) -> Rewards:
+        """These rewards, after a look whether this puzzle can pay them."""
+        names = [field.name for field in spec.fields(params)]
+        for given in (self.solution_fields, self.error_fields):
+            unknown = [name for name in given or () if name not in names]
+            if unknown:
+                raise UnknownOption(f"{spec.name} has no fields {unknown}; it has {', '.join(names)}")
+        if self.solution and not spec.can_solve:
+            raise NoSolution(f"{spec.title} has no solver, so there is no solution to pay for")
+        if self.errors and not self.counted(spec, params):
+            raise UnknownOption(f"{spec.name} shows no errors; its fields are {', '.join(names)}")
+        return self
+
+    def counted(self, spec: PuzzleSpec, params: str) -> tuple[str, ...]:
+        """The fields that ``errors`` counts."""
+        if self.error_fields is not None:
+            return tuple(self.error_fields)
+        return tuple(field.name for field in spec.fields(params) if "errors" in field.name.split("_"))
 
 
 PAPER_REWARDS = Rewards(solved=100.0, failed=-100.0)
 """What the paper's environment pays."""
+
+
+class _Solution:
+    """How far one game is from its solution: the potential behind ``Rewards.solution``."""
+
+    def __init__(self, session: Session, names: Sequence[str] | None) -> None:
+        self._names, self._wanted = names, dict[str, Array]()
+        self._wrong_at_start = 0
+        self._look_for(session)
+
+    def _look_for(self, session: Session) -> None:
+        try:
+            solution = session.solution()
+        except NoSolution:
+            return
+        now = session.observe(copy=False)
+        names = self._names or [
+            field.name
+            for field in session.fields
+            if not field.is_ui and not np.array_equal(solution[field.name], now[field.name])
+        ]
+        self._wanted = {name: solution[name] for name in names}
+        self._wrong_at_start = self._wrong(now)
+
+    def _wrong(self, now: Observation) -> int:
+        return sum(int(np.count_nonzero(now[name] != wanted)) for name, wanted in self._wanted.items())
+
+    def value(self, status: int, now: Observation, session: Callable[[], Session]) -> float | None:
+        """Minus the share of the way that is left; None where no solution is known yet."""
+        if not self._wanted:
+            self._look_for(session())
+            if not self._wanted:
+                return None
+        return 0.0 if status > 0 else -self._wrong(now) / max(1, self._wrong_at_start)
+
+
+class GamePay:
+    """Pays for the steps of one game after the other: ``start`` at each new game, then a call after each step."""
+
+    def __init__(self, rewards: Rewards, spec: PuzzleSpec, params: str) -> None:
+        self.rewards = rewards.checked(spec, params)
+        self._by_status = (rewards(0), rewards(1), rewards(-1))
+        self._no_effect = rewards.no_effect
+        self._looks = rewards.looks
+        self._counted = rewards.counted(spec, params) if rewards.errors else ()
+        self._before: Observation = {}
+        self._solution: _Solution | None = None
+        self._potential: float | None = None
+
+    def start(self, session: Session) -> None:
+        """A new game begins."""
+        if not self._looks:
+            return
+        if self.rewards.hook is not None:
+            self._before = session.observe()
+        if self.rewards.solution:
+            self._solution = _Solution(session, self.rewards.solution_fields)
+        self._potential = self._value(session)
+
+    def __call__(self, session: Session) -> float:
+        """What the step that was just taken pays."""
+        outcome = session.outcome
+        paid = self._by_status[outcome.status]
+        if self._no_effect and not outcome.changed:
+            paid += self._no_effect
+        return paid + self._for_board(session) if self._looks else paid
+
+    def _value(self, session: Session) -> float | None:
+        now, total = session.observe(copy=False), 0.0
+        if self._solution is not None:
+            way = self._solution.value(session.status, now, lambda: session)
+            if way is None:
+                return None
+            total += self.rewards.solution * way
+        return total + self.rewards.errors * sum(int(np.count_nonzero(now[name])) for name in self._counted)
+
+    def _for_board(self, session: Session) -> float:
+        paid = 0.0
+        before, self._potential = self._potential, self._value(session)
+        if before is not None and self._potential is not None:
+            paid += self._potential - before
+        if self.rewards.hook is not None:
+            seen, self._before = self._before, session.observe()
+            paid += _hooked(self.rewards, seen, self._before)
+        return paid
+
+
+def _hooked(rewards: Rewards, before: Observation, after: Observation) -> float:
+    """What the hook pays for one game."""
+    assert rewards.hook is not None
+    if rewards.batched:
+        lead = ({name: view[None] for name, view in state.items()} for state in (before, after))
+        return float(_checked_batch(rewards.hook(*lead), 1)[0])
+    paid = rewards.hook(before, after)
+    if np.shape(paid) != ():
+        raise ValueError(
+            f"a reward hook returns one number for one game, not an array of shape {np.shape(paid)}; "
+            "a hook for many games at once is declared as Rewards(hook=..., batched=True)"
+        )
+    return float(paid)
+
+
+def _checked_batch(paid: Any, n: int) -> Array:  # noqa: ANN401 (whatever a hook returns)
+    if np.shape(paid) != (n,):
+        raise ValueError(f"a batched reward hook returns {n} numbers for {n} games, not the shape {np.shape(paid)}")
+    return np.asarray(paid, np.float64)
+
+
+class BatchPay:
+    """Pays for the steps of many games: ``start`` at a reset, then a call after each step of the batch."""
+
+    def __init__(self, rewards: Rewards, batch: Batch) -> None:
+        self.rewards = rewards.checked(batch.spec, batch.params)
+        self._by_status = rewards.by_status
+        self._counted = rewards.counted(batch.spec, batch.params) if rewards.errors else ()
+        self._before: Observation = {}
+        self._solutions: list[_Solution | None] = [None] * batch.num_envs
+        self._potential = np.full(batch.num_envs, np.nan)
+
+    def start(self, batch: Batch, which: Array | None = None) -> None:
+        """New games begin in all slots, or in some."""
+        if not self.rewards.looks:
+            return
+        self._before = _copies(batch.result.observation)
+        slots = np.arange(batch.num_envs) if which is None else np.flatnonzero(which)
+        self._begin(batch, slots, batch.result.status)
+
+    def _begin(self, batch: Batch, slots: Array, status: Array) -> None:
+        """Take the potential of slots whose games are new."""
+        if self.rewards.solution:
+            for slot in slots:
+                self._solutions[slot] = _Solution(batch.session(slot), self.rewards.solution_fields)
+        for slot in slots if self.rewards.solution or self._counted else ():
+            self._potential[slot] = self._value(batch, slot, int(status[slot]), batch.result.observation)
+
+    def _value(self, batch: Batch, slot: int, status: int, fields: Observation) -> float:
+        """The potential of a slot, NaN where it cannot be told yet."""
+        total, now = 0.0, {name: view[slot] for name, view in fields.items()}
+        solution = self._solutions[slot]
+        if solution is not None:
+            way = solution.value(status, now, lambda: batch.session(slot))
+            if way is None:
+                return np.nan
+            total += self.rewards.solution * way
+        return total + self.rewards.errors * sum(int(np.count_nonzero(now[name])) for name in self._counted)
+
+    def __call__(self, batch: Batch) -> Array:
+        """What the step that was just taken pays in each slot; nothing where it only began the next game."""
+        result = batch.result
+        paid = self._by_status[result.status]
+        if self.rewards.no_effect:
+            paid += self.rewards.no_effect * (result.changed == 0)
+        fresh = result.steps == 0
+        if self.rewards.looks:
+            self._add_for_boards(batch, paid, fresh)
+        paid[fresh] = 0.0
+        return paid
+
+    def _add_for_boards(self, batch: Batch, paid: Array, fresh: Array) -> None:
+        result, now = batch.result, _copies(batch.result.observation)
+        over = result.ended != 0
+        after = now
+        if batch.autoreset == "same_step" and over.any():  # the next game is there already: the step led to the last one's end
+            final = batch.final[0]
+            after = {
+                name: np.where(over.reshape(-1, *[1] * (view.ndim - 1)), final[name], view)
+                for name, view in now.items()
+            }
+        if self.rewards.hook is not None:
+            paid += self._hooked(after, fresh)
+        if self.rewards.solution or self._counted:
+            for slot in np.flatnonzero(~fresh):
+                value = self._value(batch, slot, int(result.status[slot]), after)
+                if not np.isnan(value) and not np.isnan(self._potential[slot]):
+                    paid[slot] += value - self._potential[slot]
+                self._potential[slot] = value
+        self._before = now
+        begun = over if batch.autoreset == "same_step" else fresh
+        self._begin(batch, np.flatnonzero(begun), np.zeros(batch.num_envs, np.int32) if begun is over else result.status)
+
+    def _hooked(self, after: Observation, fresh: Array) -> Array:
+        n, hook = len(fresh), self.rewards.hook
+        assert hook is not None
+        if self.rewards.batched:
+            return _checked_batch(hook(self._before, after), n)
+        paid = np.zeros(n)
+        for slot in np.flatnonzero(~fresh):
+            states = ({name: view[slot] for name, view in fields.items()} for fields in (self._before, after))
+            paid[slot] = _hooked(self.rewards, *states)
+        return paid
+
+
+def _copies(fields: Observation) -> Observation:
+    return {name: view.copy() for name, view in fields.items()}
+
+

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, raise_for
-from .glance import Glance
-from .spec import Layout, PuzzleSpec, canonical_params, handle, layout, spec
+from .errors import InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, UnknownOption, raise_for
+from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, spec
 
 if TYPE_CHECKING:
-    from .experts import Hint
+    from .agents.expert import Hint
 
 Observation = dict[str, np.ndarray[Any, Any]]
 
 MAX_SEED = 2**64 - 1
 DEFAULT_TIMEOUT = 60.0
+DEFAULT_MAX_STEPS = 10_000
 
 
 class Status(IntEnum):
@@ -71,6 +71,47 @@ def episode_seed(seed: int, episode: int) -> int:
     return int(lib.pz_episode_seed(seed, episode))
 
 
+def check_limit(name: str, limit: object) -> int:
+    """A limit of steps or repeats as a plain int, or ValueError."""
+    try:
+        if isinstance(limit, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(limit)  # type: ignore[arg-type]
+    except TypeError:
+        raise UnknownOption(f"{name} is a whole number, 0 for no limit, not {limit!r:.80}") from None
+    if not 0 <= number <= MAX_LIMIT:
+        raise UnknownOption(f"{name} is a whole number from 0, for no limit, to {MAX_LIMIT}, not {str(number):.80}")
+    return number
+
+
+def check_timeout(timeout: object) -> float:
+    """Seconds as a float, or ValueError."""
+    try:
+        if isinstance(timeout, (bool, str, bytes)):
+            raise TypeError
+        seconds = float(timeout)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise UnknownOption(f"timeout is a number of seconds, 0 for no limit, not {timeout!r:.80}") from None
+    if not 0 <= seconds < float("inf"):
+        raise UnknownOption(f"timeout is a number of seconds from 0, for no limit, not {seconds}")
+    return seconds
+
+
+def check_num_envs(num_envs: object) -> int:
+    """A number of games as a plain int, or ValueError."""
+    try:
+        if isinstance(num_envs, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(num_envs)  # type: ignore[arg-type]
+    except TypeError:
+        raise UnknownOption(f"num_envs is a whole number, not {num_envs!r:.80}") from None
+    if not 1 <= number <= MAX_ENVS:
+        raise UnknownOption(f"num_envs is a whole number from 1 to {MAX_ENVS}, not {str(number):.80}")
+    return number
+
+
+MAX_LIMIT = 2**31 - 1
+MAX_ENVS = 2**24
 MAX_SIDE = 4096
 MAX_PLAYERS = 64
 
@@ -86,12 +127,29 @@ def check_size(width: int, height: int) -> tuple[int, int]:
     return size
 
 
+def picture_shape(width: int, height: int, channels_first: bool, grey: bool) -> tuple[int, ...]:
+    """The shape of a picture in one of its forms."""
+    if grey:
+        return height, width
+    return (3, height, width) if channels_first else (height, width, 3)
+
+
+def picture_form(channels_first: bool, grey: bool) -> int:
+    """What the C side calls that form."""
+    return 2 if grey else int(channels_first)
+
+
 class GameID(NamedTuple):
     """The parts of a game id; exactly one of seed and desc is set."""
 
     params: str
     seed: int | None
     desc: str | None
+
+
+def names_instance(params: object) -> bool:
+    """Whether what was given as parameters is the id of one game."""
+    return isinstance(params, str) and ("#" in params or ":" in params)
 
 
 def parse_game_id(puzzle: str, game_id: str) -> GameID:
@@ -120,13 +178,14 @@ class Session:
 
     Args:
         puzzle: one of ``puzzleport.puzzles()``.
-        params: the engine's parameter string; ``None`` for the default.
+        params: the engine's parameter string; ``None`` for the default. ``"7x7#42"`` or ``"7x7:description"`` names one
+            instance, whatever the seed.
         seed: decides the instance; ``None`` draws one, which ``seed`` then tells.
         game_id: instead of params and seed: ``"7x7#42"`` or ``"7x7:description"``.
         undo: whether UNDO is in the action space, where the puzzle has it.
-        timeout: seconds that generating a puzzle may take; 0 for no limit.
         max_steps: after how many steps ``ended`` says truncated; 0 for never.
         max_repeats: at how many repeats of a state ``ended`` says truncated; 0 for never.
+        timeout: seconds that generating a puzzle may take; 0 for no limit.
         players: how many share the board, 1 to 64, each with a cursor of its own; see ``turn``.
     """
 
@@ -137,10 +196,10 @@ class Session:
         seed: int | None = None,
         *,
         game_id: str | None = None,
-        undo: bool = True,
-        timeout: float = DEFAULT_TIMEOUT,
-        max_steps: int = 0,
+        undo: bool = False,
+        max_steps: int = DEFAULT_MAX_STEPS,
         max_repeats: int = 0,
+        timeout: float = DEFAULT_TIMEOUT,
         players: int = 1,
     ) -> None:
         self._handle: Any = None
@@ -149,8 +208,9 @@ class Session:
             raise InvalidGameID(f"{puzzle}: give either a game_id or params and seed, not both")
         if not 1 <= operator.index(players) <= MAX_PLAYERS:
             raise ValueError(f"1 to {MAX_PLAYERS} players may share a board, not {players}")
+        max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
+        self.timeout = check_timeout(timeout)
         which = self._which(puzzle, params, seed, game_id)
-        self.timeout = float(timeout)
         flags = lib.PZ_FLAG_HISTORY | (lib.PZ_FLAG_UNDO if undo else 0)
         result = ffi.new("pz_session **")
         code = lib.pz_session_new(pointer, *_native(which), flags, self.timeout, result)
@@ -162,6 +222,8 @@ class Session:
 
     @staticmethod
     def _which(puzzle: str, params: str | None, seed: int | None, game_id: str | None) -> GameID:
+        if game_id is None and names_instance(params):
+            game_id = params
         if game_id is not None:
             return parse_game_id(puzzle, game_id)
         params = canonical_params(puzzle, params)
@@ -185,10 +247,13 @@ class Session:
         """Hand the native side the buffers for the present parameters."""
         params = self._names()[0]
         if params != self._params:
+            known, now = self._params, layout(self.spec.name, params)
             self._params = params
-            self._layout: Layout = layout(self.spec.name, params)
-            self._record = np.zeros(self._layout.record_size, np.uint8)
-            self._views = self._layout.views(self._record)
+            if not known or now != self._layout:  # views that were handed out follow the session as long as they fit
+                self._layout: Layout = now
+                self._record = np.zeros(now.record_size, np.uint8)
+                self._views = now.views(self._record)
+                self._copiers = [(name, view.copy) for name, view in self._views.items()]
         code = lib.pz_session_bind(
             self._pointer,
             ffi.from_buffer("char[]", self._record),
@@ -282,6 +347,16 @@ class Session:
         return int(self._outcome.ended)
 
     @property
+    def outcome(self) -> Any:  # noqa: ANN401 (a cffi struct)
+        """What the last action led to, live: changed, status, moves, repeats, steps, ended as plain integers."""
+        return self._outcome
+
+    @property
+    def layout(self) -> Layout:
+        """Where each field lies in the observation record."""
+        return self._layout
+
+    @property
     def terminated(self) -> bool:
         """Whether the game is solved or failed."""
         return self.ended == 1
@@ -293,24 +368,21 @@ class Session:
 
     def observe(self, copy: bool = True) -> Observation:
         """What a player may see, field by field. Without copy: live views, which the next step overwrites."""
-        self._open()
+        if self._handle is None:
+            self._open()
         if not copy:
             return self._views
-        return {name: view.copy() for name, view in self._views.items()}
+        return {name: duplicate() for name, duplicate in self._copiers}
 
-    def record(self, copy: bool = True) -> np.ndarray[Any, np.dtype[np.int8]]:
-        """All fields one behind the other, as bytes: each is where its ``offset`` says. Without copy: a live view."""
+    def record(self, copy: bool = True) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The observation record: all fields as bytes, each where its ``offset`` says. Without copy: a live view."""
         self._open()
-        record = self._record.view(np.int8)
-        return record.copy() if copy else record
-
-    def glance(self) -> Observation:
-        """A copy as ``observe`` gives it, whose fields are unpacked only when it is first looked at."""
-        return Glance(self._layout, self._record.tobytes())
+        return self._record.copy() if copy else self._record
 
     def mask(self, copy: bool = True) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Exactly the actions that change the game or the cursor. Without copy: a live view."""
-        self._open()
+        if self._handle is None:
+            self._open()
         return self._mask.copy() if copy else self._mask
 
     def text(self) -> str:
@@ -319,11 +391,17 @@ class Session:
         self._check(lib.pz_session_text(self._open(), result), "text")
         return _text(result[0])
 
-    def pixels(self, width: int = 128, height: int = 128) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """The board as a picture, (height, width, 3): the largest tiles that fit, the rest background."""
+    def pixels(
+        self, width: int = 128, height: int = 128, *, channels_first: bool = False, grey: bool = False
+    ) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The board as a picture with the largest tiles that fit, the rest background.
+
+        uint8 (height, width, 3), or (3, height, width), or in grey (height, width).
+        """
         size = check_size(width, height)
-        picture = np.empty((size[1], size[0], 3), np.uint8)
-        self._check(lib.pz_session_pixels(self._open(), *size, 0, ffi.from_buffer("uint8_t[]", picture)), "pixels")
+        picture = np.empty(picture_shape(*size, channels_first, grey), np.uint8)
+        form = picture_form(channels_first, grey)
+        self._check(lib.pz_session_pixels(self._open(), *size, form, ffi.from_buffer("uint8_t[]", picture)), "pixels")
         return picture
 
     def hash(self) -> int:
@@ -339,7 +417,7 @@ class Session:
         return Step(outcome.changed != 0, _STATUS[outcome.status], outcome.moves, outcome.repeats)
 
     def act(self, action: int | str) -> None:
-        """Take an action as ``step`` does, for who asks the session itself what it led to."""
+        """Take an action as ``step`` does, without a summary: ``outcome`` tells what it led to."""
         if action.__class__ is not int or not 0 <= action < self._n_actions:
             action = self.action_number(action)
         if self._handle is None:
@@ -427,6 +505,11 @@ class Session:
 
     def reset(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> Observation:
         """Start another game of this puzzle; without params with the present ones. Returns the observation."""
+        self.restart(seed, params=params, game_id=game_id)
+        return self.observe()
+
+    def restart(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> None:
+        """Start another game as ``reset`` does, without a copy of the observation."""
         pointer = self._open()
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{self.puzzle}: give either a game_id or params and seed, not both")
@@ -434,11 +517,11 @@ class Session:
         code = lib.pz_session_reset(pointer, *_native(which), self.timeout)
         self._check(code, which.params)
         self._bind()
-        return self.observe()
 
     def limit(self, max_steps: int = 0, max_repeats: int = 0) -> None:
         """Set after how many steps, and at how many repeats of a state, the episode counts as truncated; 0 for never."""
-        lib.pz_session_limit(self._open(), max_steps, max_repeats)
+        limits = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
+        lib.pz_session_limit(self._open(), *limits)
 
     # ---- copies
 

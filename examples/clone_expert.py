@@ -26,7 +26,7 @@ from puzzleport.adapters.gymnasium import PuzzleEnv
 from puzzleport.adapters.minari import collect_demos, default_id
 from puzzleport.adapters.sb3 import sb3_vec_env
 from puzzleport.adapters.sb3_train import ModelPolicy
-from puzzleport.evaluate import evaluate
+from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.flat import Flattener
 
 Array = np.ndarray[Any, Any]

@@ -23,7 +23,7 @@ from torch import nn
 
 import puzzleport as pp
 import puzzleport.adapters.openspiel as openspiel
-from puzzleport import search
+from puzzleport.agents import search
 
 Array = np.ndarray[Any, Any]
 DISCOUNT = 0.95

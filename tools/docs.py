@@ -165,7 +165,7 @@ def levels(about: pp.PuzzleSpec) -> str:
 
 def baselines(puzzle: str) -> str:
     """Random play, the paper's and ours, trained agents, and what our experts reach."""
-    from puzzleport.paper import table as paper_table
+    from puzzleport.benchmark.paper import table as paper_table
 
     rows = [
         ["random, the paper's", f"`{row['params']}`", row["success_percent"] or "0.0", row["mean_successful_steps"]]
@@ -245,7 +245,7 @@ def pages() -> dict[Path, str]:
 
 def keys(session: pp.Session) -> list[int]:
     """The actions with which an expert plays the game to its end."""
-    from puzzleport.experts import ExpertPolicy
+    from puzzleport.agents.expert import ExpertPolicy
 
     player, expert, taken = session.clone(), ExpertPolicy(session.puzzle), []
     while not player.ended:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import puzzleport as pp
 from puzzleport.errors import NoPlan
-from puzzleport.experts import ExpertPolicy
+from puzzleport.agents.expert import ExpertPolicy
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 LONGEST = 5000

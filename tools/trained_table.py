@@ -15,7 +15,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from puzzleport.evaluate import load, save
+from puzzleport.benchmark.evaluation import load, save
 
 PUZZLES = ["fifteen", "flood", "net", "twiddle", "singles", "samegame", "flip", "dominosa", "filling", "range"]
 OPTIONS = ["--observation", "one-hot", "--max-steps", "1000", "--envs", "32"]

@@ -13,7 +13,7 @@ from minari.namespace import list_local_namespaces
 import puzzleport as pp
 from puzzleport.adapters.minari import collect_demos, default_id
 from puzzleport.cli import main
-from puzzleport.evalset import FIRST, SIZE
+from puzzleport.benchmark.evaluation_sets import FIRST, SIZE
 
 # One that plans, one whose fields are many, and the three whose experts decide by sight.
 PUZZLES = {"solo": "2x2", "loopy": "3x3t0de", "mines": "4x4n2", "guess": "c2p3g10Bm", "blackbox": "w2h2m2M2"}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
-from puzzleport import search
+from puzzleport.agents import search
 
 pyspiel = pytest.importorskip("pyspiel", reason="the openspiel extra is not installed")
 

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import puzzleport as pp
 from puzzleport.cli import main
-from puzzleport.evaluate import BLOCK, evaluate
+from puzzleport.benchmark.evaluation import BLOCK, evaluate
 
 POLICY = """
 import os, time
@@ -203,7 +203,7 @@ def test_results_before_an_error_are_given(cluster):
 
 
 def test_a_generation_that_takes_too_long_is_said_to(cluster):
-    from puzzleport.instances import generate
+    from puzzleport.benchmark.instance_banks import generate
 
     with pytest.raises(pp.GenerationTimeout):
         generate("bridges", "15x15i30e10m2d2", size=3, timeout=1e-4, workers=cluster.map)

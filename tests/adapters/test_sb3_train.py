@@ -12,7 +12,7 @@ import torch
 from puzzleport.adapters.sb3_train import ALGORITHMS, ModelPolicy, algorithm_of, load_model, train
 from puzzleport.cli import main
 from puzzleport.commands.train import NAMES
-from puzzleport.evaluate import evaluate
+from puzzleport.benchmark.evaluation import evaluate
 
 SMALL = {"n_steps": 16, "batch_size": 16}
 LSTM = {**SMALL, "policy_kwargs": {"lstm_hidden_size": 8}}

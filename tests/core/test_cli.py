@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import puzzleport as pp
 from puzzleport.cli import main
-from puzzleport.evaluate import BLOCK
+from puzzleport.benchmark.evaluation import BLOCK
 
 POLICY = """
 def legal(observation, mask, random):
@@ -180,7 +180,7 @@ def test_compare_in_every_form(run, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_banks_hold_distinct_instances_and_share_none(run, tmp_path, suffix):
-    from puzzleport.instances import hashes
+    from puzzleport.benchmark.instance_banks import hashes
 
     train, test = tmp_path / f"train.{suffix}", tmp_path / f"test.{suffix}"
     run("generate", "netslide", "--params", "2x3b1", "--count", 20, "--out", train)
@@ -226,7 +226,7 @@ def test_play_in_the_terminal(run):
 
 def test_play_in_a_window(monkeypatch):
     pygame = pytest.importorskip("pygame", reason="a window needs the extra window")
-    from puzzleport.play import in_window
+    from puzzleport.cli.by_hand import in_window
 
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     pygame.display.init()
@@ -238,7 +238,7 @@ def test_play_in_a_window(monkeypatch):
 
 
 def test_every_puzzle_can_be_played_by_the_keys(puzzle):
-    from puzzleport.play import ARROWS, KEYS, help_line, press
+    from puzzleport.cli.by_hand import ARROWS, KEYS, help_line, press
 
     session = pp.Session(puzzle, seed=1)
     keys = {*ARROWS, *KEYS, "u", *"123456789"}

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 import puzzleport as pp
-from puzzleport.evalset import SIZE, evalset
-from puzzleport.evaluate import BLOCK, Result, evaluate, load, load_rows, save, settings
+from puzzleport.benchmark.evaluation_sets import SIZE, evalset
+from puzzleport.benchmark.evaluation import BLOCK, Result, evaluate, load, load_rows, save, settings
 from puzzleport.files import aside
-from puzzleport.paper import table
+from puzzleport.benchmark.paper import table
 
 
 def chance(observation, mask, random):

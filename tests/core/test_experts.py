@@ -7,7 +7,7 @@ import pytest
 
 import puzzleport as pp
 from puzzleport.errors import NoPlan
-from puzzleport.experts import ExpertPolicy, best_guess, edge_square, mine_odds
+from puzzleport.agents.expert import ExpertPolicy, best_guess, edge_square, mine_odds
 
 from ..conftest import PUZZLES, play
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import puzzleport as pp
-from puzzleport.paper import table
+from puzzleport.benchmark.paper import table
 
 PAPERS = sorted(
     {(row["puzzle"], row[level]) for row in table("parameters") for level in ("easiest", "human_easy")}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
-from puzzleport import search
+from puzzleport.agents import search
 from puzzleport._native import lib
 
 SMALL = {"fifteen": "2x2", "flood": "3x3c6m5", "samegame": "2x3c3s2", "singles": "2x3de", "net": "2x2"}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import puzzleport as pp
-from puzzleport.paper import table
+from puzzleport.benchmark.paper import table
 
 from ..conftest import levels
 

@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ._native import ffi, lib
-from .errors import raise_for
-from .session import Observation, Session
-from .spec import layout
+from .._native import ffi, lib
+from ..errors import raise_for
+from ..session import Observation, Session
+from ..puzzle_spec import layout
 
 Array = np.ndarray[Any, Any]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from ..evaluate import PAPER_EPISODES, level_params, save
-from ..evaluate import evaluate as measure
-from ..spec import canonical_params
-from . import Puzzle, Short, console, emit, errors, figure, progress_bar
+from ..benchmark.evaluation import PAPER_EPISODES, level_params, save
+from ..benchmark.evaluation import evaluate as measure
+from ..puzzle_spec import canonical_params
+from .common import Puzzle, Short, console, emit, errors, figure, progress_bar
 
 NAMES = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from .. import report
-from ..evaluate import load_rows
-from . import File, Short, emit
+from ..benchmark import report
+from ..benchmark.evaluation import load_rows
+from .common import File, Short, emit
 
 SHOWN = "Random,PPO,DreamerV3,MaskablePPO (Internal State)"
 

@@ -11,12 +11,12 @@ import click
 from rich.progress import track
 from rich.table import Table
 
-from .. import bench as benchmark
+from ..benchmark import speed
 from ..batch import rollout
-from ..record import record
+from ..animation import record
 from ..session import Session
-from ..spec import canonical_params, puzzles, spec
-from . import Puzzle, Short, console, emit, errors
+from ..puzzle_spec import canonical_params, puzzles, spec
+from .common import Puzzle, Short, console, emit, errors
 
 
 @click.command(name="list")
@@ -78,7 +78,7 @@ def demo(episodes: int, seconds: float, form: str | None) -> None:
     started = time.perf_counter()
     for name in track(puzzles(), description="playing", console=errors):
         params = canonical_params(name, spec(name).easiest_params)
-        speed = benchmark.c_loop(name, params, seconds, mask=True)
+        speed = speed.c_loop(name, params, seconds, mask=True)
         result = rollout(name, params, policy="masked", episodes=episodes, max_steps=2000)
         board = Session(name, params, seed=1).text().rstrip()
         mean = f"{result.mean_successful_steps:,.0f}" if result.solved.any() else "-"

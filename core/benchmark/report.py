@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .evaluate import as_csv
-from .files import aside, write
+from .evaluation import as_csv
+from ..files import aside, write
 from .paper import table
-from .session import Session
-from .spec import canonical_params, optimal_steps, spec
+from ..session import Session
+from ..puzzle_spec import canonical_params, optimal_steps, spec
 
 Setting = tuple[str, str]
 ALGORITHMS = tuple(dict.fromkeys(row["algorithm"] for row in table("results")))

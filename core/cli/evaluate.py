@@ -10,9 +10,9 @@ from typing import Any
 import click
 from rich.table import Table
 
-from ..evalset import FIRST, HEAD, SIZE
-from ..evalset import evalset as frozen
-from ..evaluate import (
+from ..benchmark.evaluation_sets import FIRST, HEAD, SIZE
+from ..benchmark.evaluation_sets import evalset as frozen
+from ..benchmark.evaluation import (
     PAPER_EPISODES,
     PAPER_STEPS,
     Outcome,
@@ -28,8 +28,8 @@ from ..evaluate import (
     settings,
 )
 from ..files import write
-from ..spec import puzzles, spec
-from . import File, Short, cluster, emit, errors, figure, progress_bar
+from ..puzzle_spec import puzzles, spec
+from .common import File, Short, cluster, emit, errors, figure, progress_bar
 
 SAVE_EVERY = 5.0  # seconds
 

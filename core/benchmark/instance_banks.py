@@ -12,10 +12,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from .errors import NoSolution
-from .files import aside
-from .session import Session, check_seed, episode_seed
-from .spec import canonical_params, optimal_steps
+from ..errors import NoSolution
+from ..files import aside
+from ..session import Session, check_seed, episode_seed
+from ..puzzle_spec import canonical_params, optimal_steps
 from .workers import Workers, on_threads
 
 PATIENCE = 10

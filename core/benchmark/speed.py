@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ._native import ffi, lib
-from .batch import Batch, rollout
-from .errors import raise_for
-from .session import Session, Status
-from .spec import canonical_params, handle, spec
+from .._native import ffi, lib
+from ..batch import Batch, rollout
+from ..errors import raise_for
+from ..session import Session, Status
+from ..puzzle_spec import canonical_params, handle, spec
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

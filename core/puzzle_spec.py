@@ -45,7 +45,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Layout:
-    """All fields of an observation, and the size of the record that holds them."""
+    """All fields of an observation, and the size of the observation record that holds them."""
 
     fields: tuple[Field, ...]
     record_size: int

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import NoPlan
-from .session import Observation, Session, Status
-from .spec import spec
+from ..errors import NoPlan
+from ..session import Observation, Session, Status
+from ..puzzle_spec import spec
 
 Array = np.ndarray[Any, Any]
 

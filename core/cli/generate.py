@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from .. import instances
-from ..evaluate import level_params
-from ..spec import canonical_params
-from . import File, Puzzle, Short, cluster, emit, progress_bar
+from ..benchmark import instance_banks
+from ..benchmark.evaluation import level_params
+from ..puzzle_spec import canonical_params
+from .common import File, Puzzle, Short, cluster, emit, progress_bar
 
 CHUNK = 16  # instances that a worker of a cluster makes at a time
 
@@ -19,7 +19,7 @@ CHUNK = 16  # instances that a worker of a cluster makes at a time
 @click.option("--params", "--level", "params", default="default", help="Parameters, or easiest, human, default.")
 @click.option("--count", default=1000, help="How many distinct instances.")
 @click.option("--seed", default=0, help="Of the stream of instances.")
-@click.option("--out", type=File(*instances.SUFFIXES), required=True, help="The bank: .parquet or .csv.")
+@click.option("--out", type=File(*instance_banks.SUFFIXES), required=True, help="The bank: .parquet or .csv.")
 @click.option(
     "--apart-from",
     "others",
@@ -49,12 +49,12 @@ def generate(
     A small setting may have fewer than asked for: then the bank holds all that there seem to be, and says so.
     """
     if out.suffix == ".parquet":
-        instances.arrow()
+        instance_banks.arrow()
     params = canonical_params(puzzle, level_params(puzzle, params))
-    taken = [code for path in others for code in instances.hashes(path)]
+    taken = [code for path in others for code in instance_banks.hashes(path)]
     with cluster(engine, address, threads, CHUNK) as workers, progress_bar() as bar:
         task = bar.add_task(f"{puzzle} {params}", total=count)
-        bank = instances.generate(
+        bank = instance_banks.generate(
             puzzle,
             params,
             size=count,
@@ -67,7 +67,7 @@ def generate(
         )
     if not bank.instances:
         raise ValueError(f"{puzzle} {params}: all instances that were found are in {', '.join(map(str, others))}")
-    instances.save(bank, out)
+    instance_banks.save(bank, out)
     times = sorted(instance.generation_ms for instance in bank.instances)
     about = {
         "puzzle": puzzle,

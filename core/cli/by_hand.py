@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import NoPlan, PuzzleError
-from .session import Session
+from ..errors import NoPlan, PuzzleError
+from ..session import Session
 
 Key = str
 """A key press by name: an action's name in upper case, or a character."""
@@ -119,7 +119,7 @@ def in_window(session: Session, size: int = 512) -> None:
     """Play with the picture."""
     import pygame
 
-    from .window import Window
+    from ..window import Window
 
     window = Window(session.spec.title, fps=30)
     names = {pygame.K_UP: "UP", pygame.K_DOWN: "DOWN", pygame.K_LEFT: "LEFT", pygame.K_RIGHT: "RIGHT"}

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from ..evaluate import level_params
-from ..spec import canonical_params
-from . import Puzzle, Short, emit, progress_bar
+from ..benchmark.evaluation import level_params
+from ..puzzle_spec import canonical_params
+from .common import Puzzle, Short, emit, progress_bar
 
 
 @click.command()

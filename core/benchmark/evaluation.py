@@ -14,14 +14,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .batch import Array, Batch, rollout
-from .errors import NoPlan
-from .evalset import evalset
-from .experts import ExpertPolicy
-from .files import write
+from ..batch import Array, Batch, rollout
+from ..errors import NoPlan
+from .evaluation_sets import evalset
+from ..agents.expert import ExpertPolicy
+from ..files import write
 from .paper import table
-from .session import Observation, Session, Status, check_seed, episode_seed
-from .spec import canonical_params, optimal_steps, spec
+from ..session import Observation, Session, Status, check_seed, episode_seed
+from ..puzzle_spec import canonical_params, optimal_steps, spec
 from .workers import Workers
 
 BLOCK = 125

@@ -11,15 +11,15 @@ try:
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the command line needs an extra: pip install 'puzzleport[cli]' ({error})")
 
-from .commands import Commands
-from .commands.bench import bench
-from .commands.compare import compare
-from .commands.demos import demos
-from .commands.evaluate import evalset, evaluate
-from .commands.generate import generate
-from .commands.look import demo, list_puzzles, show
-from .commands.play import play
-from .commands.train import train
+from .common import Commands
+from .bench import bench
+from .compare import compare
+from .demos import demos
+from .evaluate import evalset, evaluate
+from .generate import generate
+from .look import demo, list_puzzles, show
+from .play import play
+from .train import train
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
-from .session import Session, check_seed
-from .spec import canonical_params, puzzles, spec
+from ..session import Session, check_seed
+from ..puzzle_spec import canonical_params, puzzles, spec
 
 # A set is a rule, not a list: its k-th seed is FIRST + k. All streams of episodes, those of random seeds too, keep to
 # seeds below 2**53, so no training that was not given such a seed itself meets one of these.
@@ -71,7 +71,7 @@ def evalset(name: str, level: str = "easiest", *, params_of: Mapping[str, str] |
         if level not in {"easiest", "human"}:
             raise ValueError(f"an evaluation set has the levels easiest and human, not {level!r}")
         params_of = {puzzle: getattr(spec(puzzle), f"{level}_params") for puzzle in puzzles()}
-    with files(__package__).joinpath(f"evalsets/{name}.csv").open(encoding="utf-8") as source:
+    with files(__package__).joinpath(f"sets/{name}.csv").open(encoding="utf-8") as source:
         committed = {(row["puzzle"], row["params"]): row for row in csv.DictReader(source)}
     seeds = list(range(FIRST[name], FIRST[name] + SIZE))
     sets = {}

@@ -10,9 +10,9 @@ import click
 from rich.progress import track
 from rich.table import Table
 
-from .. import bench as benchmark
-from ..spec import spec
-from . import Short, console, emit, errors
+from ..benchmark import speed
+from ..puzzle_spec import spec
+from .common import Short, console, emit, errors
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -35,8 +35,8 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
     """Throughput of the C loop, of Session and of Batch, with their ratios."""
     if ctx.invoked_subcommand:
         return
-    rows = [benchmark.measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
-    rows.append(benchmark.mean_row(rows))
+    rows = [speed.measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
     titles = (
         "C step",
@@ -87,9 +87,9 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
 def bench_pixels(names: list[str], level: str, seconds: float, form: str | None) -> None:
     """Pictures a second at 128x128, single and batched, beside the rate without pictures."""
     rows = [
-        benchmark.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)
+        speed.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)
     ]
-    rows.append(benchmark.mean_row(rows))
+    rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"per second, 128x128, level {level}")
     for title in ("steps alone", "step + picture", "batch, 1 thread", "batch, all", "all/1"):
         table.add_column(title, justify="right")
@@ -115,7 +115,7 @@ def bench_gymnasium(names: list[str], level: str, seconds: float, form: str | No
     from ..adapters.gymnasium_bench import measure
 
     rows = [measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
-    rows.append(benchmark.mean_row(rows))
+    rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
     for title in ("C loop", "C all", "PuzzleEnv", "live buffers", "vector 1,024", "env/paper", "vector/C all"):
         table.add_column(title, justify="right")
@@ -178,7 +178,7 @@ def bench_memory(names: list[str], steps: int, sessions: int, pictures: int, for
     table = Table("puzzle", "params", f"{steps:,} steps", f"{sessions:,} sessions", f"{pictures:,} pictures")
     rows = []
     for name in track(names, description="playing", console=errors):
-        row = benchmark.memory(name, spec(name).easiest_params, steps, sessions, pictures)
+        row = speed.memory(name, spec(name).easiest_params, steps, sessions, pictures)
         rows.append(row)
         grown = (row.steps, row.sessions, row.pictures)
         table.add_row(row.puzzle, row.params, *(f"{size / 1024:+,.0f} KiB" for size in grown))

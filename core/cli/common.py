@@ -16,9 +16,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ..errors import PuzzleError
-from ..evaluate import as_csv
-from ..spec import puzzles, spec
-from ..workers import Workers
+from ..benchmark.evaluation import as_csv
+from ..puzzle_spec import puzzles, spec
+from ..benchmark.workers import Workers
 
 console = Console()
 errors = Console(stderr=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from .. import play as by_hand
-from ..evaluate import level_params
+from . import by_hand
+from ..benchmark.evaluation import level_params
 from ..session import Session
-from . import Puzzle, errors
+from .common import Puzzle, errors
 
 
 @click.command()

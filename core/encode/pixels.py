@@ -1,0 +1,47 @@
+"""A picture of the board."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..session import check_size, picture_shape
+from .base import Array, Encoder, Leaf, Look
+
+if TYPE_CHECKING:
+    from ..batch import Batch
+    from ..session import Session
+    from ..task import Task
+
+
+class Pixels(Encoder):
+    """The board as uint8 (height, width, 3), drawn with the largest tiles that fit.
+
+    Args:
+        task: what is played; its width and height are those of the picture.
+        channels_first: (3, height, width) instead.
+        grey: one channel, (height, width), instead.
+    """
+
+    kind = "pixels"
+
+    def __init__(self, task: Task, *, channels_first: bool = False, grey: bool = False) -> None:
+        super().__init__(task)
+        self.size = check_size(task.width, task.height)
+        self.channels_first, self.grey = channels_first, grey
+        self.tree = Leaf(picture_shape(*self.size, channels_first, grey), np.dtype(np.uint8), 0, 255, "pixels")
+
+    def encode(self, records: Array) -> Array:
+        """Not possible: a picture is of a game, not of its record."""
+        raise NotImplementedError("a picture is drawn from a session or a batch, not from an observation record")
+
+    def attach(self, session: Session) -> Look:
+        """What draws one session."""
+        form = {"channels_first": self.channels_first, "grey": self.grey}
+        return lambda copy=True: session.pixels(*self.size, **form)
+
+    def attach_batch(self, batch: Batch) -> tuple[Look, Look]:
+        """What looks at the pictures that the batch draws along with every step, and at those of its ends."""
+        frames, final = batch.draw_along(*self.size, channels_first=self.channels_first, grey=self.grey)
+        return lambda copy=True: frames.copy() if copy else frames, lambda slot: final[slot].copy()

@@ -1,0 +1,57 @@
+"""The fields of a puzzle by name, as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .base import Array, Encoder, Leaf, Look
+
+if TYPE_CHECKING:
+    from ..batch import Batch
+    from ..session import Session
+    from ..task import Task
+
+
+class State(Encoder):
+    """A dict of the puzzle's fields. Boards are (height, width); a single number is a vector of one, as networks want it."""
+
+    kind = "state"
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self.tree = {
+            field.name: Leaf(field.shape or (1,), field.dtype, field.low, field.high, field.name)
+            for field in self.layout.fields
+        }
+        self._scalars = [field.name for field in self.layout.fields if not field.shape]
+
+    def views(self, records: Array) -> dict[str, Array]:
+        """The fields as views into records."""
+        views = self.layout.views(records)
+        for name in self._scalars:
+            views[name] = views[name][..., None]
+        return views
+
+    def encode(self, records: Array) -> dict[str, Array]:
+        """The fields, in arrays of their own."""
+        return {name: view.copy() for name, view in self.views(records).items()}
+
+    def attach(self, session: Session) -> Look:
+        """What looks at one session."""
+        return self._looks_at(self.views(session.record(copy=False)))
+
+    def attach_batch(self, batch: Batch) -> tuple[Look, Look]:
+        """What looks at a batch, and at the ends of its episodes."""
+        final = self.views(batch.final_records)
+        now = self._looks_at(self.views(batch.records))
+        return now, lambda slot: {name: view[slot].copy() for name, view in final.items()}
+
+    @staticmethod
+    def _looks_at(views: dict[str, Array]) -> Look:
+        # Methods that are looked up once: this runs with every step.
+        copiers = [(name, view.copy) for name, view in views.items()]
+
+        def look(copy: bool = True) -> dict[str, Any]:
+            return {name: duplicate() for name, duplicate in copiers} if copy else dict(views)
+
+        return look

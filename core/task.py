@@ -1,0 +1,389 @@
+"""What is played and how: one record under every adapter, and the episodes that follow from it.
+
+An adapter translates: it makes a ``Task`` from its options, plays its episodes with ``Episodes`` (one game) or
+``BatchEpisodes`` (many), and turns the tree of arrays of the task's encoder into its framework's spaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from .batch import Autoreset, Batch
+from .encode import Encoder, Kind, encoder
+from .errors import InvalidGameID, InvalidParams, SessionClosed, UnknownOption
+from .puzzle_spec import Layout, PuzzleSpec, canonical_params, layout, spec
+from .rewards import BatchPay, GamePay, Rewards
+from .session import (
+    DEFAULT_MAX_STEPS,
+    DEFAULT_TIMEOUT,
+    Session,
+    check_limit,
+    check_seed,
+    check_timeout,
+    episode_seed,
+    names_instance,
+    parse_game_id,
+    random_seed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Self
+
+Array = np.ndarray[Any, Any]
+
+
+class TaskOptions(TypedDict, total=False):
+    """The options that every adapter takes beside ``puzzle`` and ``params``; ``Task`` says what they mean."""
+
+    seed: int | None
+    undo: bool
+    max_steps: int
+    max_repeats: int
+    rewards: Rewards
+    observation: Kind
+    width: int
+    height: int
+    timeout: float
+
+
+RENAMED = {
+    "allow_undo": "undo",
+    "batch_size": "num_envs",
+    "engine": "backend",
+    "evaluation_set": "evalset",
+    "max_cycles": "max_steps",
+    "max_state_repeats": "max_repeats",
+    "n": "num_envs",
+    "n_envs": "num_envs",
+    "obs_type": "observation",
+    "one_hot": 'observation="one_hot"',
+    "vectors": 'observation="flat"',
+    "window_height": "height",
+    "window_width": "width",
+}
+"""What options were called in 0.1, and what they are called now."""
+
+
+def unknown_option(names: set[str] | list[str], known: list[str] | tuple[str, ...], what: str = "") -> UnknownOption:
+    """The error about options that do not exist; it names what they are called now, and lists what there is."""
+    told = [
+        f"{name!r:.80}, which is called {RENAMED[name]} now" if name in RENAMED else f"{name!r:.80}"
+        for name in sorted(names)
+    ]
+    return UnknownOption(f"{what or 'there is'} no option {' nor '.join(told)}; there are {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is played and how. Every adapter takes these options by these names, and has these defaults.
+
+        >>> task = Task("net", "5x5", max_steps=1000)
+        >>> task.actions
+        ('UP', 'DOWN', 'LEFT', 'RIGHT', 'SELECT')
+
+    Args:
+        puzzle: one of ``puzzleport.puzzles()``.
+        params: the engine's parameter string; ``None`` for the default. ``"7x7#42"`` or ``"7x7:description"`` is that one
+            instance in every episode, whatever seed a reset gives.
+        seed: of the stream of episodes that are played one after the other; ``None`` draws one.
+        undo: whether UNDO is in the action space, where the puzzle has it.
+        max_steps: after how many steps an episode is truncated; 0 for never.
+        max_repeats: at how many repeats of a state an episode is truncated; 0 for never.
+        rewards: what is paid.
+        observation: what an agent sees: one of ``puzzleport.encode.KINDS``, or what makes an encoder from a task.
+        width: of pictures.
+        height: of pictures.
+        timeout: seconds that generating one puzzle may take; 0 for no limit.
+        game_id: set by ``params`` where that names one instance.
+    """
+
+    puzzle: str
+    params: str = None  # type: ignore[assignment] # None is replaced by the default in __post_init__
+    seed: int | None = None
+    undo: bool = False
+    max_steps: int = DEFAULT_MAX_STEPS
+    max_repeats: int = 0
+    rewards: Rewards = field(default_factory=Rewards)
+    observation: Kind = "state"
+    width: int = 128
+    height: int = 128
+    timeout: float = DEFAULT_TIMEOUT
+    game_id: str | None = None
+
+    def __post_init__(self) -> None:
+        def settle(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        settle("puzzle", spec(self.puzzle).name)
+        if names_instance(self.params):
+            settle("game_id", self.params)
+            settle("params", None)
+        if self.game_id is not None:
+            params = parse_game_id(self.puzzle, self.game_id).params
+            if self.params is not None and canonical_params(self.puzzle, self.params) != params:
+                raise InvalidGameID(f"{self.puzzle}: the game {self.game_id:.80} has other parameters than {self.params}")
+            settle("params", params)
+        settle("params", canonical_params(self.puzzle, self.params))
+        if self.seed is not None:
+            settle("seed", check_seed(self.seed))
+        settle("undo", bool(self.undo))
+        settle("max_steps", check_limit("max_steps", self.max_steps))
+        settle("max_repeats", check_limit("max_repeats", self.max_repeats))
+        settle("timeout", check_timeout(self.timeout))
+        if not isinstance(self.rewards, Rewards):
+            raise UnknownOption(f"rewards is a puzzleport.Rewards, not {self.rewards!r:.80}")
+        self.rewards.checked(self.spec, self.params)
+
+    @classmethod
+    def of(cls, puzzle: str | Task, params: str | None = None, options: Mapping[str, Any] | None = None) -> Task:
+        """The task of an adapter's arguments: a puzzle, parameters and options, or a task and what is to differ."""
+        given = dict(options or {})
+        known = tuple(TaskOptions.__annotations__)
+        unknown = given.keys() - set(known)
+        if unknown:
+            raise unknown_option(unknown, known)
+        if given.get("rewards", True) is None:
+            del given["rewards"]
+        if isinstance(puzzle, Task):
+            return replace(puzzle, **given, **({} if params is None else {"params": params, "game_id": None}))
+        return cls(puzzle, params, **given)  # type: ignore[arg-type]
+
+    # ---- what follows from it
+
+    @property
+    def spec(self) -> PuzzleSpec:
+        """What there is to know of the puzzle."""
+        return spec(self.puzzle)
+
+    @property
+    def layout(self) -> Layout:
+        """The fields of its observations."""
+        return layout(self.puzzle, self.params)
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The names of its actions."""
+        return self.spec.actions[: self.spec.n_actions(self.undo)]
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """What turns a game into what an agent sees."""
+        return encoder(self.observation, self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # an encoder may hold what cannot be copied
+
+    def session(self, seed: int | None = None, **more: Any) -> Session:  # noqa: ANN401 (what else Session takes)
+        """A session of this task: its one instance, the seed's, or one of a seed that is drawn."""
+        which: dict[str, Any] = {"params": self.params, "seed": self.seed if seed is None else seed}
+        if self.game_id is not None:
+            which = {"game_id": self.game_id}
+        return Session(self.puzzle, **{**which, **self._limits, **more})
+
+    def batch(self, num_envs: int = 1, *, threads: int = 0, autoreset: Autoreset = "same_step") -> Batch:
+        """A batch of this task."""
+        params = self.game_id or self.params
+        return Batch(self.puzzle, params, num_envs, threads=threads, autoreset=autoreset, **self._limits)
+
+    @property
+    def _limits(self) -> dict[str, Any]:
+        return {
+            "undo": self.undo,
+            "max_steps": self.max_steps,
+            "max_repeats": self.max_repeats,
+            "timeout": self.timeout,
+        }
+
+    def pay(self) -> GamePay:
+        """What pays for one game after the other."""
+        return GamePay(self.rewards, self.spec, self.params)
+
+
+class Stream:
+    """Which game comes next: the games of a task, one after the other, all with observations of the same shape.
+
+    They are a pure function of the seed: the first is the seed's own instance, the k-th that of ``episode_seed(seed, k)``. A
+    task whose parameters name one instance plays that one every time.
+
+    >>> stream = Stream(Task("fifteen", "2x2", seed=7))
+    >>> stream.next()
+    {'params': '2x2', 'seed': 7}
+    >>> stream.next(seed=9)
+    {'params': '2x2', 'seed': 9}
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._seed = random_seed() if task.seed is None else task.seed
+        self._episode = -1
+
+    def next(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> dict[str, Any]:
+        """What to start a session with: the next game; with a seed the first of that seed's; or the game that is named."""
+        task = self.task
+        if game_id is None and names_instance(params):
+            params, game_id = None, params
+        if seed is not None:
+            self._seed, self._episode = check_seed(seed), 0
+        else:
+            self._episode += 1
+        if game_id is None and params is None:
+            game_id = task.game_id
+        if game_id is not None:
+            chosen = parse_game_id(task.puzzle, game_id).params
+            start: dict[str, Any] = {"game_id": game_id}
+        else:
+            chosen = task.params if params is None else canonical_params(task.puzzle, params)
+            start = {"params": chosen, "seed": episode_seed(self._seed, self._episode)}
+        if chosen != task.params and layout(task.puzzle, chosen) != task.layout:
+            raise InvalidParams(
+                f"{task.puzzle}: {chosen:.80} has other observations than {task.params}; make an environment for it"
+            )
+        return start
+
+
+class Episodes:
+    """Plays the episodes of a task one after the other on one session: what a single environment is made of.
+
+    >>> episodes = Episodes(Task("fifteen", "2x2"))
+    >>> episodes.start(seed=1)
+    >>> reward = episodes.step("LEFT")
+    >>> episodes.observation()["tiles"].shape, episodes.ended
+    ((2, 2), 0)
+    """
+
+    def __init__(self, task: Task, **session_options: Any) -> None:  # noqa: ANN401 (players, for several cursors)
+        self.task = task
+        self.encoder = task.encoder
+        self.stream = Stream(task)
+        self._pay = task.pay()
+        self._session_options = session_options
+        self._session: Session | None = None
+        self.game_id = ""
+        """Of the present game; it never tells what the player must not know."""
+
+    @property
+    def session(self) -> Session:
+        """The session underneath, from the first start on."""
+        if self._session is None:
+            raise SessionClosed("no game was started yet: reset first")
+        return self._session
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a game to step."""
+        return self._session is not None and not self._session.closed
+
+    @property
+    def ended(self) -> int:
+        """0 while the episode goes on, 1 when it terminated (solved or failed), 2 when it was truncated."""
+        return int(self.session.outcome.ended)
+
+    @property
+    def solved(self) -> bool:
+        """Whether the game is solved."""
+        return self.session.outcome.status == 1
+
+    def start(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> None:
+        """Start the next game; with a seed the first of that seed's stream; or the game that is named."""
+        which = self.stream.next(seed, params=params, game_id=game_id)
+        session = self._session
+        if session is None or session.closed:
+            self._session = session = Session(self.task.puzzle, **which, **self.task._limits, **self._session_options)
+            self._attach(session)
+        else:
+            session.restart(**which)
+        self.game_id = session.game_id
+        self._pay.start(session)
+
+    def _attach(self, session: Session) -> None:
+        self.observation = self.encoder.attach(session)
+        """The present observation, as the encoder's tree describes it."""
+        self._live_mask = session.mask(copy=False)
+        self.mask = self._live_mask.copy
+        """Exactly the actions that change the game or the cursor, as fresh booleans."""
+
+    def step(self, action: int | str) -> float:
+        """Take an action; what it pays."""
+        session = self.session
+        session.act(action)
+        return self._pay(session)
+
+    def info(self, mask: Array, puzzle_state: dict[str, Array]) -> dict[str, Any]:
+        """What every adapter tells beside the observation, with the same keys after every step."""
+        outcome = self.session.outcome
+        return {
+            "puzzle_state": puzzle_state,
+            "action_mask": mask,
+            "game_id": self.game_id,
+            "state_repeats": outcome.repeats,
+            "is_success": outcome.status == 1,
+        }
+
+    def close(self) -> None:
+        """Free the native side. Closing twice is fine; a start opens it again."""
+        if self._session is not None:
+            self._session.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Views and what looks at them belong to one session: a copy makes its own."""
+        mine = ("observation", "mask", "_live_mask", "encoder")
+        return {name: value for name, value in self.__dict__.items() if name not in mine}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.encoder = self.task.encoder
+        if self.started:
+            self._attach(self.session)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class BatchEpisodes:
+    """Plays the episodes of a task in many slots at once: what a vector environment is made of.
+
+    Slot i that is reset with the seed s plays the same games as ``Episodes`` with the seed ``s + i``.
+
+    >>> episodes = BatchEpisodes(Task("fifteen", "2x2"), num_envs=3)
+    >>> episodes.start(seed=1)
+    >>> episodes.step([0, 1, 2]).shape, episodes.observation()["tiles"].shape
+    ((3,), (3, 2, 2))
+    """
+
+    def __init__(
+        self, task: Task, num_envs: int = 1, *, threads: int = 0, autoreset: Autoreset = "same_step"
+    ) -> None:
+        self.task, self.num_envs = task, num_envs
+        self.encoder = task.encoder
+        self.batch = task.batch(num_envs, threads=threads, autoreset=autoreset)
+        self._pay = BatchPay(task.rewards, self.batch)
+        self.observation, self.final_observation = self.encoder.attach_batch(self.batch)
+        self._seed = task.seed
+
+    def start(self, seed: int | Sequence[int | None] | None = None, which: Array | None = None) -> None:
+        """Start new episodes in all slots or in some: slot i with ``seed + i``, or with the i-th of several seeds."""
+        if seed is None and which is None:
+            seed = self._seed  # the task's own seed begins the streams once
+        self._seed = None
+        self.batch.reset(seed, which=which)
+        self._pay.start(self.batch, which)
+
+    def step(self, actions: Sequence[int] | Array) -> Array:
+        """Take one action in each slot; what each pays, 0 where a new game began instead."""
+        self.batch.step(actions)
+        return self._pay(self.batch)
+
+    def close(self) -> None:
+        """Free the sessions and threads. Closing twice is fine."""
+        self.batch.close()
+
