@@ -30,21 +30,21 @@ def equal(a, b) -> bool:
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("obs_type", ["state", "flat", "pixels"])
+@pytest.mark.parametrize("observation", ["state", "flat", "pixels"])
 def test_gymnasiums_own_checker_is_content(puzzle, obs_type):
     env = gym.make(
-        adapter.env_id(puzzle), params=pp.spec(puzzle).easiest_params, obs_type=obs_type, render_mode="rgb_array"
+        adapter.env_id(puzzle), params=pp.spec(puzzle).easiest_params, observation=obs_type, render_mode="rgb_array"
     )
     check_env(env.unwrapped)
     env.close()
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("obs_type", ["state", "flat", "pixels"])
+@pytest.mark.parametrize("observation", ["state", "flat", "pixels"])
 def test_sb3s_own_checker_is_content(puzzle, obs_type):
     from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
-    env = make(puzzle, obs_type=obs_type)
+    env = make(puzzle, observation=obs_type)
     sb3_check_env(env)
     env.close()
 
@@ -76,7 +76,7 @@ def test_the_papers_environment():
     assert env.reset()[1]["game_id"] == info["game_id"]
     env.close()
     env = gym.make(
-        "rlp/Puzzle-v0", puzzle="fifteen", params="2x2", obs_type="puzzle_state", allow_undo=True, max_state_repeats=50
+        "rlp/Puzzle-v0", puzzle="fifteen", params="2x2", observation="puzzle_state", allow_undo=True, max_repeats=50
     )
     env.reset(seed=1)
     reward = 0.0
@@ -120,9 +120,9 @@ def test_a_given_game_can_be_started():
     env.close()
 
 
-@pytest.mark.parametrize("obs_type", OBS_TYPES)
+@pytest.mark.parametrize("observation", OBS_TYPES)
 def test_info_says_what_it_should(obs_type):
-    env = make("fifteen", obs_type=obs_type, max_steps=5000)
+    env = make("fifteen", observation=obs_type, max_steps=5000)
     _, info = env.reset(seed=1)
     random = np.random.default_rng(1)
     terminated = truncated = False
@@ -150,7 +150,7 @@ def test_observations_are_fresh_unless_live_ones_are_wanted():
 
 
 def test_flat_is_scaled_by_the_bounds_and_one_hot_by_keyword(puzzle):
-    env, hot = make(puzzle, obs_type="flat"), make(puzzle, obs_type="flat", one_hot=True)
+    env, hot = make(puzzle, observation="flat"), make(puzzle, observation="one_hot")
     observation, info = env.reset(seed=1)
     wide, _ = hot.reset(seed=1)
     fields = pp.spec(puzzle).fields(env.params)
@@ -214,7 +214,7 @@ def test_the_expert_solves_what_it_is_asked_about(puzzle):
 
 
 def test_max_state_repeats_truncates():
-    env = make("net", max_state_repeats=3)
+    env = make("net", max_repeats=3)
     env.reset(seed=1)
     steps = 0
     truncated = False
@@ -291,8 +291,8 @@ def test_mistakes_are_said_and_the_environment_goes_on():
         gym.make("puzzleport/Puzzle-v0", puzzle="bridge")
     with pytest.raises(pp.InvalidParams, match="Width and height must be at least 3"):
         adapter.PuzzleEnv("bridges", "2x2")
-    with pytest.raises(ValueError, match="obs_type"):
-        make("bridges", obs_type="smell")
+    with pytest.raises(ValueError, match="observation"):
+        make("bridges", observation="smell")
     env = make("fifteen")
     with pytest.raises(gym.error.ResetNeeded):
         env.step(0)
@@ -371,12 +371,12 @@ def test_a_vector_environment_equals_single_ones(puzzle, mode):
         env.close()
 
 
-@pytest.mark.parametrize("obs_type", OBS_TYPES)
+@pytest.mark.parametrize("observation", OBS_TYPES)
 def test_vector_observations_are_in_their_space(obs_type):
     envs = adapter.PuzzleVectorEnv(
-        "samegame", "2x3c3s2", 3, obs_type=obs_type, autoreset_mode="SameStep", mask_in_observation=True, max_steps=9
+        "samegame", "2x3c3s2", 3, observation=obs_type, autoreset_mode="SameStep", mask_in_observation=True, max_steps=9
     )
-    single = make("samegame", obs_type=obs_type, mask_in_observation=True, max_steps=9)
+    single = make("samegame", observation=obs_type, mask_in_observation=True, max_steps=9)
     observation, _ = envs.reset(seed=5)
     assert observation in envs.observation_space
     first, _ = single.reset(seed=5)
@@ -398,7 +398,7 @@ def test_vector_observations_are_in_their_space(obs_type):
 
 def test_threads_do_not_change_a_stream():
     def stream(threads):
-        envs = adapter.PuzzleVectorEnv("twiddle", "3x3n2", 32, threads=threads, max_steps=20, obs_type="flat")
+        envs = adapter.PuzzleVectorEnv("twiddle", "3x3n2", 32, threads=threads, max_steps=20, observation="flat")
         envs.reset(seed=1)
         random = np.random.default_rng(1)
         seen = [envs.step(random.integers(6, size=32))[0].tobytes() for _ in range(100)]

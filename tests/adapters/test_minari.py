@@ -77,7 +77,7 @@ def test_observations_are_the_recovered_environment_s(observation):
 
 def test_pictures_come_from_playing_again():
     dataset = collect_demos("fifteen", "2x2", episodes=1)
-    env = dataset.recover_environment(obs_type="pixels")
+    env = dataset.recover_environment(observation="pixels")
     picture, _ = env.reset(seed=about(dataset)[0]["seed"])
     assert picture.shape == (128, 128, 3)
     env.close()

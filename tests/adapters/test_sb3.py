@@ -36,11 +36,11 @@ def test_the_docstrings_example():
     assert not results.failed
 
 
-@pytest.mark.parametrize("obs_type", ["state", "flat", "pixels", "both"])
+@pytest.mark.parametrize("observation", ["state", "flat", "pixels", "both"])
 @pytest.mark.parametrize("puzzle", ["fifteen", "inertia", "samegame"])
 def test_the_native_one_equals_a_dummy(puzzle, obs_type):
     params, n = pp.spec(puzzle).easiest_params, 4
-    options = {"obs_type": obs_type, "width": 40, "height": 40, "undo": False, **LIMITS}
+    options = {"observation": obs_type, "width": 40, "height": 40, "undo": False, **LIMITS}
     native = PuzzleVecEnv(puzzle, params, n, threads=2, **options)
     dummy = DummyVecEnv([lambda: PuzzleEnv(puzzle, params, **options) for _ in range(n)])
     assert isinstance(native, VecEnv)
@@ -74,7 +74,7 @@ def test_the_native_one_equals_a_dummy(puzzle, obs_type):
 
 def test_the_seed_decides_the_stream():
     def stream(seed):
-        env = sb3_vec_env("twiddle", "2x3n2", 5, obs_type="flat", max_steps=10)
+        env = sb3_vec_env("twiddle", "2x3n2", 5, observation="flat", max_steps=10)
         env.seed(seed)
         seen = [env.reset()] + [env.step(np.full(5, step % 6))[0] for step in range(50)]
         env.close()
@@ -84,7 +84,7 @@ def test_the_seed_decides_the_stream():
 
 
 def test_a_reset_without_a_seed_goes_on():
-    env = sb3_vec_env("sixteen", "3x3", 2, obs_type="flat")
+    env = sb3_vec_env("sixteen", "3x3", 2, observation="flat")
     env.seed(1)
     first, second = env.reset(), env.reset()
     assert not np.array_equal(first, second)
@@ -133,10 +133,10 @@ def test_episodes_are_counted_as_sb3_logs_them():
 @pytest.mark.parametrize(
     ("algorithm", "policy", "options"),
     [
-        (PPO, "CnnPolicy", {"obs_type": "pixels", "width": 36, "height": 36}),
-        (PPO, "MultiInputPolicy", {"obs_type": "state"}),
-        (DQN, "MlpPolicy", {"obs_type": "flat"}),
-        (MaskablePPO, "MlpPolicy", {"obs_type": "flat", "one_hot": True}),
+        (PPO, "CnnPolicy", {"observation": "pixels", "width": 36, "height": 36}),
+        (PPO, "MultiInputPolicy", {"observation": "state"}),
+        (DQN, "MlpPolicy", {"observation": "flat"}),
+        (MaskablePPO, "MlpPolicy", {"observation": "flat", "one_hot": True}),
     ],
 )
 @pytest.mark.filterwarnings("error")

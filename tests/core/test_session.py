@@ -13,7 +13,7 @@ from ..conftest import PUZZLES, levels, play, same
 def test_observations_stay_in_their_bounds(puzzle):
     """10,000 random steps at each level; the fields are as declared all the way."""
     for params in levels(puzzle):
-        batch = pp.Batch(puzzle, params, n=20, threads=1, max_steps=300)
+        batch = pp.Batch(puzzle, params, num_envs=20, threads=1, max_steps=300)
         batch.reset(seed=7)
         random = np.random.default_rng(7)
         changes = 0
