@@ -59,7 +59,8 @@ def test_acmes_loop_runs_an_actor_on_every_puzzle(puzzle):
         def close(self):
             pass
 
-    env = PuzzleEnvironment(puzzle, pp.spec(puzzle).easiest_params, seed=1, observation="flat", olt=True, max_steps=40)
+    options = {"observation": "flat", "olt": True, "undo": True, "max_steps": 40}
+    env = PuzzleEnvironment(puzzle, pp.spec(puzzle).easiest_params, seed=1, **options)
     actor = RandomActor(acme.make_environment_spec(env))
     counter, logger = counting.Counter(), Kept()
     acme.EnvironmentLoop(env, actor, counter=counter, logger=logger).run(num_episodes=4)
