@@ -378,8 +378,8 @@ class BatchEpisodes:
         """Start new episodes in all slots or in some: slot i with ``seed + i``, or with the i-th of several seeds."""
         if seed is None and which is None:
             seed = self._seed  # the task's own seed begins the streams once
-        self._seed = None
         self.batch.reset(seed, which=which)
+        self._seed = None  # only now: a reset that failed does not use it up
         self._name_games(np.arange(self.num_envs) if which is None else np.flatnonzero(which))
         self._pay.start(self.batch, which)
 
