@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "guard.h"
+#include "host/guard.h"
 #include "puzzles.h"
 
 /* ---- The observation: a list of fields, fixed by the parameters, and the functions that fill them. ---- */

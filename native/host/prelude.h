@@ -22,7 +22,7 @@
 #include <tgmath.h>
 #include <time.h>
 
-#include "guard.h"
+#include "host/guard.h"
 
 /* Preferences come from us: a variable in the user's environment must not change what an action does. */
 #define getenv pz_getenv

@@ -1,7 +1,7 @@
 /* The engine's drawing interface, twice: into nothing, and onto a canvas. */
-#include "draw.h"
+#include "drawing/draw.h"
 
-#include "canvas.h"
+#include "drawing/canvas.h"
 
 static void no_text(drawing *dr, int x, int y, int type, int size, int align, int colour, const char *text)
 {

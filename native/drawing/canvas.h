@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "memory.h"
+#include "host/memory.h"
 
 enum { PZ_COLOURS = 256, PZ_MAX_SIDE = 1 << 14, PZ_FACES = 8 };
 

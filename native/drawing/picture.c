@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "canvas.h"
-#include "draw.h"
-#include "internal.h"
+#include "drawing/canvas.h"
+#include "drawing/draw.h"
+#include "session/internal.h"
 
 struct pz_picture {
     int width, height;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "session/internal.h"
 
 static const char magic[8] = "pzport2\n";
 enum { DIGEST = 20, SAVE_HEAD = 8 };

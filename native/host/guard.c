@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "guard.h"
+#include "host/guard.h"
 #include "session.h"
 #include "puzzles.h"
 

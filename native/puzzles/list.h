@@ -1,7 +1,8 @@
-/* The puzzles, one row each, in alphabetical order. */
-#include "session.h"
-
-#define PUZZLES(ROW) \
+/* The puzzles, one row each, in alphabetical order: session/spec.c makes the table of them. */
+#ifdef PZ_ONLY /* a build of one puzzle, for its sanitizer run */
+#define PZ_PUZZLES(ROW) ROW(PZ_ONLY)
+#else
+#define PZ_PUZZLES(ROW) \
     ROW(blackbox) \
     ROW(bridges) \
     ROW(cube) \
@@ -42,26 +43,4 @@
     ROW(unequal) \
     ROW(unruly) \
     ROW(untangle)
-
-#ifdef PZ_ONLY /* a build of one puzzle, for its sanitizer run */
-#undef PUZZLES
-#define PUZZLES(ROW) ROW(PZ_ONLY)
 #endif
-
-#define DECLARE_EXPANDED(id) extern const pz_puzzle pz_puzzle_##id;
-#define DECLARE(id) DECLARE_EXPANDED(id)
-PUZZLES(DECLARE)
-
-#define ADDRESS_EXPANDED(id) &pz_puzzle_##id,
-#define ADDRESS(id) ADDRESS_EXPANDED(id)
-static const pz_puzzle *const puzzles[] = {PUZZLES(ADDRESS)};
-
-int pz_count(void)
-{
-    return (int)(sizeof puzzles / sizeof *puzzles);
-}
-
-const pz_puzzle *pz_puzzle_at(int index)
-{
-    return puzzles[index];
-}

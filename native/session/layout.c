@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guard.h"
-#include "internal.h"
+#include "host/guard.h"
+#include "session/internal.h"
 
 void pz_add_field(pz_layout *layout, bool is_ui, const char *name, int low, int high, const char *about, int ndim,
                   int d0, int d1, int d2, int d3)

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "guard.h"
-#include "pages.h"
+#include "host/guard.h"
+#include "host/pages.h"
 
 /* A piece of order o has PZ_PAGE << o bytes; the largest is half a region, as the region's own page takes from the other. */
 enum { REGION = 1 << 21, PAGES = REGION / PZ_PAGE, ORDERS = 9 };

@@ -13,9 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "canvas.h"
-#include "glyphs.h"
-#include "guard.h"
+#include "drawing/canvas.h"
+#include "drawing/font.h"
+#include "host/guard.h"
 #include "puzzles.h"
 
 enum {

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw.h"
-#include "guard.h"
-#include "internal.h"
+#include "drawing/draw.h"
+#include "host/guard.h"
+#include "session/internal.h"
 #include "session.h"
 
 double pz_max_cells = 2500;

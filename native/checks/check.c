@@ -14,7 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "internal.h"
+#include "batch.h"
+#include "checks/bench.h"
+#include "session/internal.h"
 
 static int failures;
 static const char *where_puzzle, *where_params;

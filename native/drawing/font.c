@@ -1,5 +1,5 @@
 /* The skeletons of all signs, drawn for this project; glyphs.h tells how to read them. */
-#include "glyphs.h"
+#include "drawing/font.h"
 
 enum { FIRST = ' ', LAST = '~', ASCII = LAST - FIRST + 1 };
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chance.h"
-#include "guard.h"
-#include "internal.h"
+#include "host/chance.h"
+#include "host/guard.h"
+#include "session/internal.h"
 #include "search.h"
 
 typedef struct node node;

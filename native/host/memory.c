@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guard.h"
-#include "memory.h"
-#include "pages.h"
+#include "host/guard.h"
+#include "host/memory.h"
+#include "host/pages.h"
 
 void *smalloc(size_t size);
 void *srealloc(void *block, size_t size);

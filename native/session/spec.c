@@ -1,8 +1,31 @@
-/* What a puzzle tells without a session: parameters, presets, the layout of its observations. */
+/* What there is to know without a session: which puzzles there are, and of each its parameters, presets and fields. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "puzzles/list.h"
+#include "session/internal.h"
+
+/* ---- The table of puzzles ---- */
+
+#define DECLARE_EXPANDED(id) extern const pz_puzzle pz_puzzle_##id;
+#define DECLARE(id) DECLARE_EXPANDED(id)
+PZ_PUZZLES(DECLARE)
+
+#define ADDRESS_EXPANDED(id) &pz_puzzle_##id,
+#define ADDRESS(id) ADDRESS_EXPANDED(id)
+static const pz_puzzle *const puzzles[] = {PZ_PUZZLES(ADDRESS)};
+
+int pz_count(void)
+{
+    return (int)(sizeof puzzles / sizeof *puzzles);
+}
+
+const pz_puzzle *pz_puzzle_at(int index)
+{
+    return puzzles[index];
+}
+
+/* ---- Questions about one puzzle ---- */
 
 /* Run a question about a puzzle in a pool of its own; the answer is copied out before the pool goes. */
 static int ask(void (*question)(void *context), void *context)

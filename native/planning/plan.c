@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "session/internal.h"
 #include "plan.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "session/internal.h"
 
 void pz_print(pz_text *text, const char *format, ...)
 {

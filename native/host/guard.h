@@ -10,21 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "memory.h"
-
-enum pz_error {
-    PZ_OK = 0,
-    PZ_BAD_PARAMS = 1,
-    PZ_BAD_ID = 2,
-    PZ_TIMEOUT = 3,
-    PZ_ENGINE = 4,
-    PZ_INTERRUPTED = 5,
-    PZ_NO_SOLUTION = 6,
-    PZ_CORRUPT = 7,
-    PZ_NO_PLAN = 8
-};
-
-enum { PZ_MESSAGE = 512 };
+#include "errors.h"
+#include "host/memory.h"
 
 typedef struct pz_guard {
     jmp_buf home;
