@@ -20,7 +20,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { END_OF_INPUT = 0xFF, MAX_PLAYED = 64, SAVE_HEAD = 8, DIGEST = 20 };
+enum { END_OF_INPUT = 0xFF, MAX_PLAYED = 64 };
 
 static int only = -1;
 
@@ -90,11 +90,11 @@ static pz_session *from_id(const pz_puzzle *puzzle, char *text)
 static pz_session *from_save(const uint8_t *inside, size_t size)
 {
     pz_session *s = NULL;
-    uint8_t *blob = malloc(SAVE_HEAD + size + DIGEST);
-    memcpy(blob, "pzport1\n", SAVE_HEAD);
-    memcpy(blob + SAVE_HEAD, inside, size);
-    SHA_Simple(blob, (int)(SAVE_HEAD + size), blob + SAVE_HEAD + size);
-    pz_session_load(blob, (int64_t)(SAVE_HEAD + size + DIGEST), &s);
+    uint8_t *blob = malloc(PZ_SAVE_HEAD + size + PZ_SAVE_DIGEST);
+    memcpy(blob, pz_save_magic, PZ_SAVE_HEAD);
+    memcpy(blob + PZ_SAVE_HEAD, inside, size);
+    SHA_Simple(blob, (int)(PZ_SAVE_HEAD + size), blob + PZ_SAVE_HEAD + size);
+    pz_session_load(blob, (int64_t)(PZ_SAVE_HEAD + size + PZ_SAVE_DIGEST), &s);
     free(blob);
     return s;
 }
@@ -165,7 +165,7 @@ static void write_cases(const pz_puzzle *puzzle, int index)
             uint8_t *bytes;
             int64_t size;
             if (!pz_session_save(s, &bytes, &size)) {
-                write_case(puzzle, index, 's', bytes + SAVE_HEAD, (size_t)size - SAVE_HEAD - DIGEST);
+                write_case(puzzle, index, 's', bytes + PZ_SAVE_HEAD, (size_t)size - PZ_SAVE_HEAD - PZ_SAVE_DIGEST);
                 pz_free(bytes);
             }
             pz_session_free(s);

@@ -64,6 +64,7 @@ void pz_canvas_circle(pz_canvas *canvas, int x, int y, int radius, int fill, int
 /* font and align are the engine's flags; text is UTF-8, and signs that we do not have become question marks. */
 void pz_canvas_text(pz_canvas *canvas, int x, int y, int font, int size, int align, int colour, const char *text);
 bool pz_canvas_has_text(const char *text);
+void pz_drop_face(const pz_canvas *canvas, struct pz_face *face);
 
 /* A piece of the picture put aside: only what overlaps the frame is kept, and put back. */
 typedef struct pz_saved {

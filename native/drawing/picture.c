@@ -127,18 +127,22 @@ static void hand_out(const pz_picture *p, uint8_t *out, int form)
         memcpy(out, from, 3 * n);
 }
 
+typedef struct wanted {
+    int width, height, form;
+    uint8_t *out;
+} wanted;
+
+static void draw_wanted(pz_session *s, void *context)
+{
+    const wanted *w = context;
+    if (w->width < 1 || w->height < 1 || w->width > MAX_SIDE || w->height > MAX_SIDE)
+        pz_fail(PZ_BAD_PARAMS, "a picture is 1 to %d pixels wide and high, not %d x %d", MAX_SIDE, w->width, w->height);
+    draw(s, w->width, w->height);
+    hand_out(s->picture, w->out, w->form);
+}
+
 int pz_session_pixels(pz_session *s, int width, int height, int form, uint8_t *out)
 {
-    int refused = pz_claim(s);
-    if (refused) return refused;
-    pz_guard guard;
-    pz_enter(&guard, s->pool, pz_step_timeout);
-    guard.session = s;
-    if (!setjmp(guard.home)) {
-        if (width < 1 || height < 1 || width > MAX_SIDE || height > MAX_SIDE)
-            pz_fail(PZ_BAD_PARAMS, "a picture is 1 to %d pixels wide and high, not %d x %d", MAX_SIDE, width, height);
-        draw(s, width, height);
-        hand_out(s->picture, out, form);
-    }
-    return pz_leave_alive(s, &guard);
+    wanted picture = {width, height, form, out};
+    return pz_call(s, draw_wanted, &picture);
 }

@@ -46,13 +46,13 @@ __attribute__((constructor)) static void make_notes_key(void)
     pthread_key_create(&notes_key, free);
 }
 
-pz_notes *pz_own_notes(void)
+pz_notes *pz_thread_notes(void)
 {
-    static pz_notes in_need; /* without memory, threads share these: better than none */
+    static pz_notes shared; /* by all threads that find no memory for their own */
     pz_notes *notes = pthread_getspecific(notes_key);
     if (notes) return notes;
     notes = calloc(1, sizeof *notes);
-    if (!notes) return &in_need;
+    if (!notes) return &shared;
     pthread_setspecific(notes_key, notes);
     return notes;
 }

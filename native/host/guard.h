@@ -59,7 +59,7 @@ typedef struct pz_notes {
     char error[PZ_MESSAGE];
     char answers[2][PZ_MESSAGE];
 } pz_notes;
-pz_notes *pz_own_notes(void);
+pz_notes *pz_thread_notes(void);
 
 char *pz_getenv(const char *name);
 

@@ -555,7 +555,7 @@ static int one_plan(const pz_session *from, const char *target, int left_out, bo
         else
             found = s->puzzle->guide ? follow(&p) : climb(&p);
     }
-    error = pz_carry(&guard);
+    error = pz_conclude(&guard);
     const int length = p.length;
     pz_session_free(s);
     return error ? -1 - error : found ? length : -1;

@@ -474,7 +474,7 @@ static bool begin(pz_search *t, pz_guard *guard)
 /* A node may be left half made, so an interrupted search is over too. */
 static int finish(pz_search *t, pz_guard *guard)
 {
-    int error = pz_carry(guard);
+    int error = pz_conclude(guard);
     if (error) t->fault = error;
     return error;
 }
@@ -690,7 +690,7 @@ int pz_search_new(const pz_session *session, int max_nodes, uint64_t seed, pz_se
         add_node(t, t->root);
         if (t->root->status > 0) t->plan_length = 0;
     }
-    error = pz_carry(&guard);
+    error = pz_conclude(&guard);
     if (error) {
         pz_search_free(t);
         return error;

@@ -1,9 +1,10 @@
-/* What session.c shares with batch.c and draw.c: the session's inside. */
+/* The inside of a session, for the files that work on it. */
 #ifndef PZ_INTERNAL_H
 #define PZ_INTERNAL_H
 
 #include <stdatomic.h>
 
+#include "host/guard.h"
 #include "session.h"
 
 enum {
@@ -58,14 +59,19 @@ struct pz_session {
     const pz_layout *layout; /* shared with all sessions of these parameters */
 };
 
+/* ---- Attempts (attempt.c) ---- */
+
+void pz_copy_ui(const pz_session *session, game_ui *to, const game_ui *from, const game_state *state);
+
 /*
  * Try an action from the present state. Afterwards trial_ui, trial_own and trial_record hold what would be; *next is the
  * state that would follow, or NULL when it stays. Returns whether the observation differs.
  */
 bool pz_attempt(pz_session *session, const pz_action *action, game_state **next);
 
-/* One step under the caller's guard. A lean step leaves out what a random policy never reads: mask and repeats. */
+/* One step, or an undo, under the caller's guard. A lean step leaves out what a random policy never reads: mask and repeats. */
 void pz_step_guarded(pz_session *session, int action, bool lean);
+void pz_undo_guarded(pz_session *session);
 
 /* Have memory under way to the caches before it is looked at; and all that a step of a session reads. */
 static inline void pz_fetch(const void *at, size_t size)
@@ -77,44 +83,85 @@ void pz_session_fetch(const pz_session *session);
 /* Replace the game of a session by that of a fresh one, which is consumed; buffers and limits stay. */
 void pz_session_take_over(pz_session *session, pz_session *fresh);
 
-/* Errors: note one for pz_last_error() and return it; leave a guard and carry its verdict likewise; the same for a call on
- * a living game, which a fault ends for good. Before such a call the game is claimed for it: that fails after a fault, and
- * while another thread has it. */
+/* ---- Calls (call.c) ---- */
+
+/* Note an error for pz_last_error(), and return it. */
 int pz_refuse(int error, const char *reason);
-int pz_carry(pz_guard *guard);
-int pz_leave_alive(pz_session *session, pz_guard *guard);
+
+/* Leave a guard: returns its error, and notes it likewise. */
+int pz_conclude(pz_guard *guard);
+
+/*
+ * Run work under a guard: it allocates in the pool, and an error in it ends the call. Timeouts are in seconds, 0 means
+ * none; what is interruptible also ends on Ctrl-C, and its time counts from the start.
+ */
+typedef void (*pz_work)(pz_session *session, void *context);
+int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interruptible, pz_work work, void *context);
+
+/* The same on a living game: claimed first, and over for good after a fault. */
+int pz_call(pz_session *session, pz_work work, void *context);
+int pz_call_interruptible(pz_session *session, pz_work work, void *context);
+
+/* Claim a game for this thread: fails after a fault, and while another thread has it. */
 int pz_claim(pz_session *session);
+void pz_release(pz_session *session);
 
 /* Seconds that one call on a living game may take: far more than any real one does. */
 extern double pz_step_timeout;
 
-/* Building: a session without a game; the game of it, under a guard; the parameters alone. */
+/* ---- Building (build.c) ---- */
+
+/* A session without a game; the game of it, under a guard; the parameters alone. */
 pz_session *pz_blank(const pz_puzzle *puzzle, int flags);
 void pz_build(pz_session *session);
 void pz_name_instance(pz_session *session);
-void pz_seat(pz_session *session, int n);                /* more players, under a guard */
-void pz_change_places(pz_session *session, int player); /* the ui alone: nothing is written anew */
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
+void pz_generate(pz_session *session); /* its description from its seed */
+void pz_bind(pz_session *session, void *record, uint8_t *mask, pz_outcome *outcome);
 
-/* Layouts: one is made from parameters, or held in common by all who use the same parameters until the last releases it. */
+/* ---- Players (players.c) ---- */
+
+void pz_seat(pz_session *session, int n);               /* more players, under a guard */
+void pz_change_places(pz_session *session, int player); /* the ui alone: nothing is written anew */
+
+/* ---- Saves (save.c): these bytes, what was packed, and a SHA-1 of both ---- */
+
+enum { PZ_SAVE_HEAD = 8, PZ_SAVE_DIGEST = 20 };
+extern const char pz_save_magic[PZ_SAVE_HEAD];
+
+/* ---- Layouts (layout.c) ---- */
+
+/* One is made from parameters, or held in common by all who use the same parameters until the last releases it. */
 void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layout *layout);
 const pz_layout *pz_layout_hold(const pz_puzzle *puzzle, const char *text, const game_params *params);
 void pz_layout_release(const pz_layout *layout);
 
-/* What is derived from the state, each on its own. */
+/* ---- What is derived from the state, each on its own (attempt.c) ---- */
+
 void pz_observe_board(const pz_session *session, const game_state *state, char *record);
 void pz_observe_ui(const pz_session *session, const game_state *state, const game_ui *ui, const int *own, char *record);
+void pz_push_history(pz_session *session, game_state *state);
+/* Tell the uis of the players who wait that the state under them is about to change. */
+void pz_tell_waiting(pz_session *session, const game_state *next);
 void pz_judge(pz_session *session);
 int pz_end_of(const pz_session *session);
 void pz_write_mask(pz_session *session);
+void pz_publish(pz_session *session); /* all of it, after a change of the state from outside */
 /* Whether all that is observed of a state, or of the session's ui, is within its bounds; fails with that error. */
 void pz_check_board(const pz_session *session, const game_state *state, int error);
 void pz_check_ui(const pz_session *session, int error);
 int32_t pz_item(const pz_field *field, const char *record, int i);
 
-/* The table of state repeats: entries are 40 bits of hash over 24 bits of count. */
+/* ---- Repeats (repeats.c) ---- */
+
+uint64_t pz_hash_bytes(const void *bytes, size_t size, uint64_t hash);
 enum { PZ_REPEATS_FIRST = 64, PZ_REPEATS_LAST = 1 << 15 };
 pz_repeat *pz_repeats_new(int32_t room);
-pz_repeat *pz_repeats_find(pz_repeat *table, int32_t room, uint64_t key);
+pz_repeat *pz_repeats_find(pz_repeat *table, int32_t room, uint64_t entry); /* or where it belongs */
+uint64_t pz_repeats_key(const pz_session *session);
+/* Have the entry of a key under way to the caches before it is looked at. */
+void pz_repeats_fetch(const pz_session *session, uint64_t key);
+/* Count the present observation, and write to the outcome how often it was seen before; to stay is to see it again. */
+void pz_repeats_count(pz_session *session, uint64_t key);
 
 #endif

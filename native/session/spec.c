@@ -28,22 +28,19 @@ const pz_puzzle *pz_puzzle_at(int index)
 /* ---- Questions about one puzzle ---- */
 
 /* Run a question about a puzzle in a pool of its own; the answer is copied out before the pool goes. */
-static int ask(void (*question)(void *context), void *context)
+static int ask(pz_work question, void *context)
 {
     pz_pool *pool = pz_pool_new();
     if (!pool) return pz_refuse(PZ_ENGINE, "out of memory");
-    pz_guard guard;
-    pz_enter(&guard, pool, pz_step_timeout);
-    if (!setjmp(guard.home)) question(context);
-    int error = pz_carry(&guard);
+    int error = pz_guarded(pool, NULL, pz_step_timeout, false, question, context);
     pz_pool_free(pool);
     return error;
 }
 
-static const char *keep_answer(int slot, const char *text)
+static const char *keep_answer(int number, const char *text)
 {
-    if (strlen(text) >= PZ_MESSAGE) pz_fail(PZ_BAD_PARAMS, "parameters of more than %d characters", PZ_MESSAGE - 1);
-    return strcpy(pz_own_notes()->answers[slot], text);
+    if (strlen(text) >= PZ_MESSAGE) pz_fail(PZ_BAD_PARAMS, "parameters may have at most %d characters", PZ_MESSAGE - 1);
+    return strcpy(pz_thread_notes()->answers[number], text);
 }
 
 typedef struct params_question {
@@ -55,8 +52,9 @@ typedef struct params_question {
     const char *answer;
 } params_question;
 
-static void ask_params(void *context)
+static void ask_params(pz_session *none, void *context)
 {
+    (void)none;
     params_question *q = context;
     game_params *params;
     if (q->check) {
@@ -117,8 +115,9 @@ static void visit_menu(preset_question *q, const struct preset_menu *menu)
     }
 }
 
-static void ask_preset(void *context)
+static void ask_preset(pz_session *none, void *context)
 {
+    (void)none;
     preset_question *q = context;
     const game *engine = q->puzzle->engine;
     if (engine->preset_menu) {
@@ -142,7 +141,7 @@ int pz_preset(const pz_puzzle *puzzle, int index, const char **title, const char
     int error = ask(ask_preset, &q);
     *title = q.title;
     *params = q.params;
-    return error || q.params ? error : pz_refuse(PZ_BAD_PARAMS, "no such preset");
+    return error || q.params ? error : pz_refuse(PZ_BAD_PARAMS, "there is no such preset");
 }
 
 int pz_can_solve(const pz_puzzle *puzzle)

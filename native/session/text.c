@@ -50,32 +50,30 @@ static void print_ui(pz_session *s, pz_text *text)
     if (*separator) pz_print(text, "\n");
 }
 
+static void print_session(pz_session *s, void *context)
+{
+    char **result = context;
+    const game *engine = s->puzzle->engine;
+    pz_text text = {NULL, 0, 0};
+    char *board = NULL;
+    if (s->puzzle->text)
+        board = s->puzzle->text(s->params, s->state, s->ui, s->own);
+    else if (engine->can_format_as_text_ever && engine->can_format_as_text_now(s->params))
+        board = engine->text_format(s->state);
+    if (board)
+        pz_print(&text, "%s%s", board, *board && board[strlen(board) - 1] == '\n' ? "" : "\n");
+    else
+        print_fields(s, &text);
+    sfree(board);
+    print_ui(s, &text);
+    *result = malloc(text.length + 1);
+    if (!*result) pz_fail(PZ_ENGINE, "out of memory");
+    memcpy(*result, text.chars ? text.chars : "", text.length + 1);
+    sfree(text.chars);
+}
+
 int pz_session_text(pz_session *s, char **result)
 {
-    int refused = pz_claim(s);
-    if (refused) return refused;
-    const game *engine = s->puzzle->engine;
-    pz_guard guard;
-    pz_enter(&guard, s->pool, pz_step_timeout);
-    guard.session = s;
-    if (!setjmp(guard.home)) {
-        pz_text text = {NULL, 0, 0};
-        char *board = NULL;
-        if (s->puzzle->text)
-            board = s->puzzle->text(s->params, s->state, s->ui, s->own);
-        else if (engine->can_format_as_text_ever && engine->can_format_as_text_now(s->params))
-            board = engine->text_format(s->state);
-        if (board)
-            pz_print(&text, "%s%s", board, *board && board[strlen(board) - 1] == '\n' ? "" : "\n");
-        else
-            print_fields(s, &text);
-        sfree(board);
-        print_ui(s, &text);
-        *result = malloc(text.length + 1);
-        if (!*result) pz_fail(PZ_ENGINE, "out of memory");
-        memcpy(*result, text.chars ? text.chars : "", text.length + 1);
-        sfree(text.chars);
-    }
-    return pz_leave_alive(s, &guard);
+    return pz_call(s, print_session, result);
 }
 
