@@ -147,6 +147,8 @@ void pz_judge(pz_session *session);
 int pz_end_of(const pz_session *session);
 void pz_write_mask(pz_session *session);
 void pz_publish(pz_session *session); /* all of it, after a change of the state from outside */
+/* The record of the solved game, which is work for pz_guarded: it asks the engine's solver. */
+void pz_write_solution(pz_session *session, void *record);
 /* Whether all that is observed of a state, or of the session's ui, is within its bounds; fails with that error. */
 void pz_check_board(const pz_session *session, const game_state *state, int error);
 void pz_check_ui(const pz_session *session, int error);

@@ -73,7 +73,7 @@ int pz_session_solve(pz_session *s)
     return pz_call_interruptible(s, solve, NULL);
 }
 
-static void write_solution(pz_session *s, void *record)
+void pz_write_solution(pz_session *s, void *record)
 {
     game_state *solved = solved_state(s);
     pz_copy_ui(s, s->trial_ui, s->ui, s->state);
@@ -86,7 +86,7 @@ static void write_solution(pz_session *s, void *record)
 
 int pz_session_solution(pz_session *s, void *record)
 {
-    return pz_call_interruptible(s, write_solution, record);
+    return pz_call_interruptible(s, pz_write_solution, record);
 }
 
 /* ---- What a session tells of itself ---- */
