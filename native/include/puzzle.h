@@ -67,6 +67,13 @@ void pz_add_field(pz_layout *layout, bool is_ui, const char *name, int low, int 
 #define PZ_UI_GRID(layout, name, h, w, low, high, about) \
     pz_add_field(layout, true, name, low, high, about, 2, h, w, 0, 0)
 
+/* The pair that most puzzles have: a cursor on a board of this size. */
+#define PZ_CURSOR(layout, w, h) \
+    do { \
+        PZ_UI_SCALAR(layout, "cursor_x", 0, (w) - 1, "column of the cursor"); \
+        PZ_UI_SCALAR(layout, "cursor_y", 0, (h) - 1, "row of the cursor"); \
+    } while (0)
+
 /* Where an observation is written: the fields of a layout, one after the other. */
 typedef struct pz_record {
     char *bytes;
@@ -113,6 +120,9 @@ static inline void pz_put1(pz_record *out, int64_t value)
       default: *(int32_t *)to = (int32_t)value; break;
     }
 }
+
+/* Fill the next two fields, cursor_x and cursor_y. */
+#define PZ_PUT_CURSOR(out, x, y) (PZ_PUT1(out, x), PZ_PUT1(out, y))
 
 /* ---- The whole mutable state, for clone and save: every byte that a move may change, and nothing derived from the
  * game's description. Visiting means copying out, copying in or hashing; the puzzle only lists its blocks. ---- */
@@ -183,7 +193,8 @@ typedef struct pz_puzzle {
     const char *(*check_params)(const game_params *params);
     /* NULL, or why a description that the engine's own validation lets pass is none; NULL is returned when it is fine. */
     const char *(*check_desc)(const game_params *params, const char *desc);
-    /* The number of cells, refused above a limit before any memory is taken. */
+    /* The number of cells, refused above a limit before any memory is taken: the product of two parameters, or a function. */
+    int sides[2]; /* PZ_SIDES(w, h) */
     double (*cells)(const game_params *params);
 
     /* The paper's upper bound on the steps of an optimal play, from its table of parameters. */
@@ -241,6 +252,10 @@ typedef struct pz_puzzle {
         memset(&ui, 0, sizeof ui); \
         legacy_prefs_override(&ui); \
     }
+
+/* For sides: the names of two ints in game_params. */
+#define PZ_SIDE(member) _Generic(((game_params *)0)->member, int: (int)offsetof(game_params, member))
+#define PZ_SIDES(a, b) {PZ_SIDE(a), PZ_SIDE(b)}
 
 /* For ui_bools: PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(dragging)) */
 #define PZ_BOOL(member) _Generic(((game_ui *)0)->member, bool: (int)offsetof(game_ui, member))

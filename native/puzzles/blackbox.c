@@ -10,11 +10,6 @@ static double pz_optimal_steps(const game_params *params)
     return (w * h + w + h + 1) * (w + 2) * (h + 2);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The engine looks at the minimum only, and then searches for room for ever. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -76,8 +71,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 /* The balls lie inside; the ring around holds the numbers of the lasers. */
@@ -184,7 +178,7 @@ PZ_PUZZLE(blackbox,
                    "mN: least number of balls\n"
                    "MN: greatest number of balls, fewer than squares",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
     .fields = pz_fields,

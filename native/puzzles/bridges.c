@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return 3.0 * params->w * params->h * (params->w + params->h + 8);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The engine takes any number for a difficulty and then searches for ever. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -29,8 +24,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "vertical", h, w, 0, params->maxb, "bridges that cross this water from top to bottom");
     PZ_GRID(layout, "marked", h, w, 0, 1, "1 where the player has marked the island as done");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "dragging", 0, 1, "1 while the next arrow draws a bridge from the cursor's island");
 }
 
@@ -47,8 +41,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->dragging);
 }
 
@@ -91,7 +84,7 @@ PZ_PUZZLE(bridges,
                    "L: no loops\n"
                    "dN: difficulty, 0 easy, 1 medium, 2 hard",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "horizontal vertical",
     .fields = pz_fields,

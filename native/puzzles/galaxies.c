@@ -29,11 +29,6 @@ static double pz_optimal_steps(const game_params *params)
     return (2 * w * h - w - h) * (2 * w + 2 * h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* All 4219 ways to set dots on this board were tried: none is Unreasonable, and the engine would search for ever. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -101,8 +96,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x - 1);
-    PZ_PUT1(out, ui->cur_y - 1);
+    PZ_PUT_CURSOR(out, ui->cur_x - 1, ui->cur_y - 1);
     PZ_PUT1(out, ui->dragging);
     PZ_PUT1(out, ui->dragging ? ui->srcx - 1 : -1);
     PZ_PUT1(out, ui->dragging ? ui->srcy - 1 : -1);
@@ -210,7 +204,7 @@ PZ_PUZZLE(galaxies,
                    "dX: difficulty, n normal, u unreasonable",
     .params_alias = "de=dn",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "vertical_edges horizontal_edges",
     .fields = pz_fields,

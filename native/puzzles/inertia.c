@@ -12,11 +12,6 @@ static double pz_optimal_steps(const game_params *params)
     return 0.2 * params->w * params->w * params->h * params->h;
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static int pz_ground(char square)
 {
     switch (square) {
@@ -124,7 +119,7 @@ PZ_PUZZLE(inertia,
     .human = "10x8",
     .params_pattern = "\\d{1,4}(x\\d{1,4})?",
     .params_help = "WxH: width and height",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .guide = pz_guide,
     .fields = pz_fields,

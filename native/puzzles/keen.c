@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (2.0 * params->w + 1) * params->w * params->w;
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->w;
-}
-
 /* The engine keeps operation and value in one long; 1 to 4 are our names for + * - and /. */
 static int pz_operation(long clue)
 {
@@ -41,8 +36,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
             "quotient; 0 on other squares");
     PZ_GRID(layout, "values", w, w, 0, product, "what the operation must give, on a block's first square");
     PZ_GRID(layout, "digits", w, w, 0, w, "digit entered, 0 for none");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, w - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, w);
 }
 
 static void pz_observe(const game_state *state, pz_record *out)
@@ -57,8 +51,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->hx);
-    PZ_PUT1(out, ui->hy);
+    PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -108,7 +101,7 @@ PZ_PUZZLE(keen,
     .params_help = "N: size of the square, 3 to 9\n"
                    "dX: difficulty, e easy, n normal, h hard, x extreme, u unreasonable\n"
                    "m: multiplication only",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, w),
     .optimal_steps = pz_optimal_steps,
     .goal = "digits",
     .fields = pz_fields,

@@ -11,18 +11,13 @@ static double pz_optimal_steps(const game_params *params)
     return 0.5 * (params->w + params->h + 1) * ((double)params->w * params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /*
  * Where no board of the size is hard enough the engine searches for ever (found by trying many seeds), and a board of
  * nothing but walls has no move that could complete it.
  */
 static const char *pz_check_params(const game_params *params)
 {
-    const double cells = pz_cells(params);
+    const double cells = (double)params->w * params->h;
     if (params->blackpc > 99) return "Percentage of black squares must be below 100%";
     if (params->difficulty == 1 && cells < 6) return "Tricky needs at least 6 squares";
     if (params->difficulty == 2 && cells < 9) return "Hard needs at least 9 squares";
@@ -39,8 +34,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "clues", h, w, -1, 4, "lamps that must stand beside this wall, -1 for no clue");
     PZ_GRID(layout, "lamps", h, w, 0, 1, "1 where a lamp stands");
     PZ_GRID(layout, "lit", h, w, 0, 1, "1 where at least one lamp shines");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 static void pz_observe(const game_state *state, pz_record *out)
@@ -55,8 +49,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -105,7 +98,7 @@ PZ_PUZZLE(lightup,
                    "sN: symmetry, 0 none, 1 mirror, 2 half turn, 3 two mirrors, 4 quarter turn\n"
                    "dN: difficulty, 0 easy, 1 tricky, 2 hard (also written r)",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "lamps",
     .fields = pz_fields,

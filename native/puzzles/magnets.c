@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 2);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* For this one size the engine finds no tricky board, however long it looks. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -35,8 +30,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "poles", h, w, 0, 3, "what the player put there: 0 nothing, 1 plus, 2 minus, 3 neutral");
     PZ_GRID(layout, "not_neutral", h, w, 0, 1, "1 where the player noted that the domino is a magnet");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where a pole touches its like");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 static int pz_partner(const game_state *state, int at)
@@ -68,8 +62,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -143,7 +136,7 @@ PZ_PUZZLE(magnets,
                    "dX: difficulty, e easy, t tricky\n"
                    "S: leave out counts that are not needed",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "poles",
     .fields = pz_fields,

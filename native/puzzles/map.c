@@ -11,11 +11,6 @@ static double pz_optimal_steps(const game_params *params)
     return 2.0 * params->n * (1 + params->w + params->h);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The quarter of its square that the cursor points at, in the engine's order, which is that of the arrows. */
 static int pz_quarter(const game_ui *ui)
 {
@@ -35,8 +30,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "neighbours", n, n, 0, 1, "1 where two regions share a border and must differ");
     PZ_VECTOR(layout, "fixed", n, 0, 1, "1 where the region's colour is given");
     PZ_VECTOR(layout, "colours", n, 0, FOUR, "colour of each region, 0 for none");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "cursor_quarter", 0, 3, "quarter of the square that the cursor points at: 0 top, 1 bottom, "
                  "2 left, 3 right");
     PZ_UI_SCALAR(layout, "dragging", 0, 1, "1 while a colour, or the lack of one, is held");
@@ -60,8 +54,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
     const bool dragging = ui->drag_colour > -2;
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, pz_quarter(ui));
     PZ_PUT1(out, dragging);
     PZ_PUT1(out, dragging ? ui->drag_colour + 1 : 0);
@@ -132,7 +125,7 @@ PZ_PUZZLE(map,
     .params_help = "WxH: width and height, at least 2\n"
                    "nN: number of regions, 5 to width times height; without it an eighth of that\n"
                    "dX: difficulty, e easy, n normal, h hard, u unreasonable",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "colours",
     .fields = pz_fields,

@@ -12,11 +12,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* How many mines there are, which the engine shows from the start: before they are laid only their number exists. */
 static int pz_mine_count(const game_state *state)
 {
@@ -40,8 +35,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "exploded", h, w, 0, 1, "1 where the player has opened a mine");
     PZ_SCALAR(layout, "mines", 0, w * h, "number of mines on the board");
     PZ_SCALAR(layout, "laid", 0, 1, "0 until the first square is opened: that one is never a mine");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 static void pz_observe(const game_state *state, pz_record *out)
@@ -57,8 +51,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 /* The layout is the description's, or the superseded one's once the mines are laid: never visited. */
@@ -151,7 +144,7 @@ PZ_PUZZLE(mines,
                    "nN: number of mines, a tenth of the squares if left out\n"
                    "a or pa: boards may need a guess\n"
                    "XN, YN: first square opened where no player opens it, without effect here",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
     .fields = pz_fields,

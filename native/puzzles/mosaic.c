@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->width * params->height * (params->width + params->height + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->width * params->height;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->width, h = params->height;
@@ -21,8 +16,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "squares", h, w, 0, 2, "what the player put there: 0 nothing, 1 black, 2 white");
     PZ_GRID(layout, "satisfied", h, w, 0, 1, "1 where the clue is met and nothing around it is left open");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the clue can no longer be met");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 /* The engine's solve move calls every square satisfied, those without a clue too. */
@@ -39,8 +33,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -85,7 +78,7 @@ PZ_PUZZLE(mosaic,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(h[01])?",
     .params_help = "WxH: width and height, at least 3\n"
                    "hN: 1 leaves out as many clues as it can (the default), 0 is generated faster",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(width, height),
     .optimal_steps = pz_optimal_steps,
     .goal = "squares",
     .fields = pz_fields,

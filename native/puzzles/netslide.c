@@ -12,11 +12,6 @@ static double pz_optimal_steps(const game_params *params)
     return 2.0 * params->width * params->height * (params->width + params->height - 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->width * params->height;
-}
-
 /* The engine compares, and no comparison holds for what is not a number. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -44,8 +39,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -99,7 +93,7 @@ PZ_PUZZLE(netslide,
                    "bP: the part of the possible barriers that stand, 0 to 1\n"
                    "mN: shuffled by N moves; without it, or with 0, by many",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(width, height),
     .optimal_steps = pz_optimal_steps,
     .goal = "wires",
     .fields = pz_fields,

@@ -14,11 +14,6 @@ static double pz_optimal_steps(const game_params *params)
     return (2 * w * h - w - h) * (w + h + 3);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* No action reaches the marks for "no wall here", so they are no field. */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
@@ -28,8 +23,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
             "1 where a wall stands left of the square; the first and last columns are the rim, always 1");
     PZ_GRID(layout, "horizontal_edges", h + 1, w, 0, 1,
             "1 where a wall stands above the square; the first and last rows are the rim, always 1");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "ctrl", 0, 1, "1 while CTRL is held: arrows then build and remove walls");
 }
 
@@ -55,8 +49,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->x / 2);
-    PZ_PUT1(out, ui->y / 2);
+    PZ_PUT_CURSOR(out, ui->x / 2, ui->y / 2);
     PZ_PUT1(out, own[PZ_CTRL]);
 }
 
@@ -123,7 +116,7 @@ PZ_PUZZLE(palisade,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(n\\d{1,4})?",
     .params_help = "WxH: width and height\n"
                    "nN: squares in each region, a divisor of the area; the width when left out",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "vertical_edges horizontal_edges",
     .fields = pz_fields,

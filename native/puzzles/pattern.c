@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* Runs are parted by white squares, so a line has at most one for every other square. */
 static int pz_most_runs(int w, int h)
 {
@@ -27,8 +22,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
             "lengths of the black runs of each column, left to right, then of each row, top to bottom; 0 pads");
     PZ_GRID(layout, "squares", h, w, 0, 2, "what the player put there: 0 nothing, 1 black, 2 white");
     PZ_GRID(layout, "fixed", h, w, 0, 1, "1 where the colour is given and cannot be changed");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 static void pz_observe(const game_state *state, pz_record *out)
@@ -43,8 +37,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -74,7 +67,7 @@ PZ_PUZZLE(pattern,
     .human = "10x10",
     .params_pattern = "\\d{1,4}(x\\d{1,4})?",
     .params_help = "WxH: width and height",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "squares",
     .fields = pz_fields,

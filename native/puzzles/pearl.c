@@ -37,11 +37,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 2);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /*
  * No action reaches the marks for "no line here", so they are no field. The drag must be seen whole: which of its edges
  * it sets and which it clears depends on their order, and stepping onto an earlier square cuts it short there.
@@ -54,8 +49,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "vertical_lines", h - 1, w, 0, 1, "1 where a line joins the square and the one below it");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows the square's lines as wrong");
     PZ_GRID(layout, "clue_errors", h, w, 0, 1, "1 where the engine shows the pearl as contradicted");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "drag_length", 0, w * h + 1,
                  "squares on the path being drawn, 0 when none is; it ends at the cursor");
     PZ_UI_GRID(layout, "drag_order", h, w, 0, w * h + 1,
@@ -81,8 +75,7 @@ static int pz_drag_length(const game_ui *ui)
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
     const int n = state->shared->sz, length = pz_drag_length(ui);
-    PZ_PUT1(out, ui->curx);
-    PZ_PUT1(out, ui->cury);
+    PZ_PUT_CURSOR(out, ui->curx, ui->cury);
     PZ_PUT1(out, length);
     if (!length) {
         PZ_PUT(out, n, 0);
@@ -185,7 +178,7 @@ PZ_PUZZLE(pearl,
     .params_help = "WxH: width and height, at least 5\n"
                    "dX: difficulty, e easy, t tricky\n"
                    "n: the puzzle may have more than one solution",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "horizontal_lines vertical_lines",
     .fields = pz_fields,

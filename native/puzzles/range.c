@@ -6,14 +6,15 @@ PZ_SETTLE_PREFERENCES
 
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
 
-static double pz_optimal_steps(const game_params *params)
-{
-    return (double)params->w * params->h * (params->w + params->h + 1);
-}
-
+/* Its sides are bytes, not ints. */
 static double pz_cells(const game_params *params)
 {
     return (double)params->w * params->h;
+}
+
+static double pz_optimal_steps(const game_params *params)
+{
+    return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
 /* The engine's solver paints a lone square black, looks for a white one and then writes behind the board. */
@@ -29,8 +30,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "clues", h, w, 0, w + h - 1, "white squares that are in view from here, this one included; 0 for "
             "no clue");
     PZ_GRID(layout, "colours", h, w, 0, 2, "1 painted black, 2 dotted as white, 0 for neither and for clues");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 static void pz_observe(const game_state *state, pz_record *out)
@@ -43,8 +43,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->c);
-    PZ_PUT1(out, ui->r);
+    PZ_PUT_CURSOR(out, ui->c, ui->r);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)

@@ -11,11 +11,6 @@ static double pz_optimal_steps(const game_params *params)
     return 2.0 * params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
@@ -25,8 +20,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "horizontal_edges", h + 1, w, 0, 1,
             "1 where an edge is drawn above the square; the first and last rows are the rim, always 1");
     PZ_GRID(layout, "correct", h, w, 0, 1, "1 where the engine shades a rectangle that satisfies its number");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "dragging", 0, 1, "1 while a rectangle is being drawn, up to the cursor");
     PZ_UI_SCALAR(layout, "drag_x", -1, w - 1, "column of the corner where it began, -1 for none");
     PZ_UI_SCALAR(layout, "drag_y", -1, h - 1, "row of the corner where it began, -1 for none");
@@ -63,8 +57,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 /* The engine counts half squares in a drag: a square's middle is odd. */
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->cur_dragging);
     PZ_PUT1(out, ui->cur_dragging ? ui->drag_start_x / 2 : -1);
     PZ_PUT1(out, ui->cur_dragging ? ui->drag_start_y / 2 : -1);
@@ -139,7 +132,7 @@ PZ_PUZZLE(rect,
     .params_help = "WxH: width and height\n"
                    "eF: expansion factor, 0 or more\n"
                    "a: the solution need not be unique",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "vertical_edges horizontal_edges",
     .fields = pz_fields,

@@ -32,11 +32,6 @@ static double pz_optimal_steps(const game_params *params)
     return 2.0 * params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static int pz_direction(const game_state *state, int at)
 {
     const bool last = state->nums[at] == state->n && (state->flags[at] & FLAG_IMMUTABLE);
@@ -66,8 +61,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "next", h, w, -1, n - 1, "square that this one is linked to, counted row by row; -1 for none");
     PZ_GRID(layout, "previous", h, w, -1, n - 1, "square that is linked to this one, counted row by row; -1 for none");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "dragging", 0, 2, "1 while a link is drawn from the held square, 2 while to it, 0 if not");
     PZ_UI_SCALAR(layout, "held_x", -1, w - 1, "column of the held square, -1 for none");
     PZ_UI_SCALAR(layout, "held_y", -1, h - 1, "row of the held square, -1 for none");
@@ -88,8 +82,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 /* The engine leaves the held square's place behind when it lets go: it means nothing then. */
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cx);
-    PZ_PUT1(out, ui->cy);
+    PZ_PUT_CURSOR(out, ui->cx, ui->cy);
     PZ_PUT1(out, !ui->dragging ? 0 : ui->drag_is_from ? 1 : 2);
     PZ_PUT1(out, ui->dragging ? ui->sx : -1);
     PZ_PUT1(out, ui->dragging ? ui->sy : -1);
@@ -209,7 +202,7 @@ PZ_PUZZLE(signpost,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?c?",
     .params_help = "WxH: width and height\n"
                    "c: the path starts and ends in opposite corners",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "next",
     .fields = pz_fields,

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
@@ -21,8 +16,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "black", h, w, 0, 1, "1 where the player has blacked the square out");
     PZ_GRID(layout, "circled", h, w, 0, 1, "1 where the player has circled the number as one that stays");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 static void pz_observe(const game_state *state, pz_record *out)
@@ -36,8 +30,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cx);
-    PZ_PUT1(out, ui->cy);
+    PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -74,7 +67,7 @@ PZ_PUZZLE(singles,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(d[ek])?",
     .params_help = "WxH: width and height, 2 to 62\n"
                    "dX: difficulty, e easy, k tricky",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "black",
     .fields = pz_fields,

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 3);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
@@ -31,8 +26,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->cur_mode);
 }
 
@@ -69,7 +63,7 @@ PZ_PUZZLE(sixteen,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(m\\d{1,4})?",
     .params_help = "WxH: width and height, at least 2\n"
                    "mN: shuffled by N moves; without it, or with 0, any order that can be solved",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "tiles",
     .fields = pz_fields,

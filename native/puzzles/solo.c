@@ -68,8 +68,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
         PZ_GRID(layout, "cages", cr, cr, 0, cr * cr / 2 - 1, "number of the cage that each square belongs to");
         PZ_GRID(layout, "cage_sums", cr, cr, 0, cr * (cr + 1) / 2, "sum of a cage, on one of its squares; 0 elsewhere");
     }
-    PZ_UI_SCALAR(layout, "cursor_x", 0, cr - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, cr - 1, "row of the cursor");
+    PZ_CURSOR(layout, cr, cr);
 }
 
 static void pz_observe(const game_state *state, pz_record *out)
@@ -87,8 +86,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->hx);
-    PZ_PUT1(out, ui->hy);
+    PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (2.0 * (params->w + params->h) + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /*
  * No action reaches the marks for "no track here", so they are no field. A square with track on its edges looks the
  * same marked or not, but a mark outlives that track: it must be seen.
@@ -69,8 +64,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->curx - 1);
-    PZ_PUT1(out, ui->cury - 1);
+    PZ_PUT_CURSOR(out, ui->curx - 1, ui->cury - 1);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -180,7 +174,7 @@ PZ_PUZZLE(tracks,
     .params_help = "WxH: width and height, at least 4\n"
                    "dX: difficulty, e easy, t tricky, h hard\n"
                    "o: ones may stand side by side among the clues",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "horizontal_tracks vertical_tracks",
     .fields = pz_fields,

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /*
  * The longest line of sight. All w + h lines together pass 2wh squares, two ways through each. Of the others at most
  * four, each round a corner, pass one square only, and all the rest two or more. A line that is not straight passes at
@@ -38,8 +33,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_VECTOR(layout, "count_errors", 3, 0, 1, "1 where the board has too many or too few ghosts, vampires, zombies");
     PZ_VECTOR(layout, "sighting_errors", 2 * (w + h), 0, 1, "1 where a sighting can no longer come true");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 /* The engine keeps a frame of one square round its arrays. Where square number at of the board is: */
@@ -107,8 +101,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->hx - 1);
-    PZ_PUT1(out, ui->hy - 1);
+    PZ_PUT_CURSOR(out, ui->hx - 1, ui->hy - 1);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -175,7 +168,7 @@ PZ_PUZZLE(undead,
     .params_pattern = "\\d{1,2}(x\\d{1,2})?(d[ent])?",
     .params_help = "WxH: width and height, 3 or more, with at most 54 squares\n"
                    "dX: difficulty, e easy, n normal, t tricky",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "monsters",
     .fields = pz_fields,

@@ -9,18 +9,12 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w2 * params->h2 * (params->w2 + params->h2 + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w2 * params->h2;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w2, h = params->h2;
     PZ_GRID(layout, "colours", h, w, 0, 2, "1 black, 2 white, 0 empty");
     PZ_GRID(layout, "fixed", h, w, 0, 1, "1 where the colour is given");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 static void pz_observe(const game_state *state, pz_record *out)
@@ -32,8 +26,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 
 static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
 {
-    PZ_PUT1(out, ui->cx);
-    PZ_PUT1(out, ui->cy);
+    PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -70,7 +63,7 @@ PZ_PUZZLE(unruly,
     .params_help = "WxH: width and height, both even and at least 6\n"
                    "u: no two rows and no two columns alike\n"
                    "dX: difficulty, t trivial, e easy, n normal",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w2, h2),
     .optimal_steps = pz_optimal_steps,
     .goal = "colours",
     .fields = pz_fields,

@@ -12,9 +12,15 @@ double pz_max_cells = 2500;
 /* Held while a puzzle that builds its complaints about a description in a static buffer looks at one. */
 PZ_LOCK(validate_lock)
 
+static int side(const game_params *params, int offset)
+{
+    return *(const int *)((const char *)params + offset);
+}
+
 static void check_cells(const pz_puzzle *puzzle, const game_params *params)
 {
-    double cells = puzzle->cells(params);
+    const double cells = puzzle->cells ? puzzle->cells(params)
+                                       : (double)side(params, puzzle->sides[0]) * side(params, puzzle->sides[1]);
     if (cells > pz_max_cells)
         pz_fail(PZ_BAD_PARAMS, "%.0f cells are more than the limit of %.0f (set_max_cells raises it)", cells,
                 pz_max_cells);
