@@ -35,7 +35,7 @@ struct pz_batch {
     const uint8_t *which;
     int autoreset;
 
-    pz_flag busy; /* one thread at a time: a second one is refused, not let in */
+    pz_flag busy; /* one thread at a time: a second one is refused */
     pthread_mutex_t lock;
     int error, failed_slot;
     char message[PZ_MESSAGE];
@@ -45,7 +45,7 @@ static void note_error(pz_batch *b, int at, int error)
 {
     if (error == PZ_INTERRUPTED) *pz_team_cancelled(b->team) = true;
     pthread_mutex_lock(&b->lock);
-    /* The lowest slot speaks, so that the report does not depend on the threads. */
+    /* The lowest slot is reported, so that the report does not depend on the threads. */
     if (!b->error || at < b->failed_slot) {
         b->error = error;
         b->failed_slot = at;
@@ -156,7 +156,7 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
     finish_step(b, at);
 }
 
-/* A batch does not fit into the caches: have what the next steps of this run need under way while one is taken. */
+/* A batch does not fit into the caches: start to load what the next steps of this run need while one is taken. */
 static void fetch_ahead(const pz_batch *b, int at, int64_t to)
 {
     if (at + 2 < to && b->slots[at + 2].session) pz_fetch(b->slots[at + 2].session, offsetof(pz_session, params));
@@ -212,7 +212,7 @@ static int run(pz_batch *b, pz_task job, int64_t grain)
     b->failed_slot = -1;
     pz_prefetch_after_fork(b->prefetch);
     pz_team_run(b->team, job, b, b->n, grain);
-    /* A signal that came when nobody could stop any more is still to be told. */
+    /* A signal that came too late to stop anything must still be reported. */
     if (*pz_team_cancelled(b->team) && !b->error) note_error(b, 0, pz_refuse(PZ_INTERRUPTED, "interrupted"));
     return b->error ? pz_refuse(b->error, b->message) : PZ_OK;
 }

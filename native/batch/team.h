@@ -18,7 +18,7 @@
 typedef struct pz_team pz_team;
 typedef void (*pz_task)(void *context, int64_t from, int64_t to);
 
-/* Without a number of threads: one per core that we may use. NULL when there is no memory. */
+/* 0 threads means one for each core that we may use. NULL when there is no memory. */
 pz_team *pz_team_new(int threads);
 void pz_team_free(pz_team *team);
 int pz_team_size(const pz_team *team);

@@ -178,7 +178,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argc, (void)argv;
     const char *name = getenv("PZ_FUZZ_PUZZLE");
     folder = getenv("PZ_FUZZ_SEEDS");
-    pz_step_timeout = 0.5; /* a slow solver is no finding, and must not eat the time */
+    pz_step_timeout = 0.5; /* a slow solver is no bug, and must not take the time of other cases */
     pz_pool_limit = (size_t)1 << 27;
     for (int p = 0; p < pz_count(); p++) {
         if (name && !strcmp(pz_puzzle_at(p)->name, name)) only = p;

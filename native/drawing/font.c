@@ -1,4 +1,4 @@
-/* The skeletons of all signs, drawn for this project; glyphs.h tells how to read them. */
+/* The skeletons of all signs, drawn for this project; font.h tells how to read them. */
 #include "drawing/font.h"
 
 enum { FIRST = ' ', LAST = '~', ASCII = LAST - FIRST + 1 };

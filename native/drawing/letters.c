@@ -272,7 +272,7 @@ static pz_face *face_of(pz_canvas *canvas, int font, int size)
     return faces[0] = face;
 }
 
-/* The next code point of UTF-8, or a number beyond Unicode where it is none. */
+/* The next code point of UTF-8, or a number beyond Unicode where the bytes are none. */
 static const char *next_code(const char *text, unsigned *code)
 {
     const uint8_t *bytes = (const uint8_t *)text;

@@ -95,7 +95,7 @@ static void draw(pz_session *s, int width, int height)
     if (p && (p->width != width || p->height != height)) drop(s);
     if (!s->picture) fresh(s, width, height);
     p = s->picture;
-    const bool whole = s->puzzle->full_redraw || s->puzzle->draw_own;
+    const bool whole = s->puzzle->full_redraw || s->puzzle->draw_over;
     if (p->ds && whole) {
         engine->free_drawstate(p->dr, p->ds);
         p->ds = NULL;
@@ -107,7 +107,7 @@ static void draw(pz_session *s, int width, int height)
         pz_canvas_clear(&p->canvas, 0);
     }
     engine->redraw(p->dr, p->ds, NULL, s->state, +1, s->ui, 0, 0);
-    if (s->puzzle->draw_own) s->puzzle->draw_own(p->dr, p->ds, s->state, s->ui, s->own);
+    if (s->puzzle->draw_over) s->puzzle->draw_over(p->dr, p->ds, s->state, s->ui, s->extra);
 }
 
 static uint8_t grey(const uint8_t *rgb)

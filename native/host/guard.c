@@ -1,6 +1,4 @@
 /*
- * The guard, and what the engine expects of a front end in place of its midend.
- *
  * Deadlines cost nothing while all goes well: loops, the allocator and the random generator burn fuel, and only when
  * the fuel is gone is a clock read. The amount is worth at most a few milliseconds of the engine's time.
  */
@@ -11,7 +9,6 @@
 #include <time.h>
 
 #include "host/guard.h"
-#include "session.h"
 #include "puzzles.h"
 
 enum { FUEL = 1 << 11 };
@@ -140,68 +137,4 @@ void fatal(const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fail(PZ_ENGINE, format, arguments);
-}
-
-/* The cursor is visible from the start; every other preference keeps its default. */
-char *pz_getenv(const char *name)
-{
-    static char yes[] = "y";
-    return strcmp(name, "PUZZLES_SHOW_CURSOR") ? NULL : yes;
-}
-
-/* Net's ui wants a seed for its jumble key, which no action reaches: a constant keeps sessions reproducible. */
-void get_random_seed(void **seed, int *size)
-{
-    *seed = dupstr("puzzleport");
-    *size = (int)strlen(*seed);
-}
-
-void frontend_default_colour(frontend *fe, float *output)
-{
-    (void)fe;
-    output[0] = output[1] = output[2] = 0.9F;
-}
-
-char *midend_rewrite_statusbar(midend *me, const char *text)
-{
-    (void)me;
-    return dupstr(text);
-}
-
-/* Mines draws its layout at the first click and then tells the midend, which is us, what the game is from now on. */
-void midend_supersede_game_desc(midend *me, const char *desc, const char *privdesc)
-{
-    (void)me;
-    if (current && current->session) pz_supersede(current->session, desc, privdesc);
-}
-
-/* Preset menus: Loopy and Solo build trees of them. */
-struct preset_menu *preset_menu_new(void)
-{
-    struct preset_menu *menu = snew(struct preset_menu);
-    menu->n_entries = menu->entries_size = 0;
-    menu->entries = NULL;
-    return menu;
-}
-
-static struct preset_menu_entry *add_entry(struct preset_menu *menu, char *title)
-{
-    if (menu->n_entries == menu->entries_size) {
-        menu->entries_size = menu->entries_size * 2 + 8;
-        menu->entries = sresize(menu->entries, menu->entries_size, struct preset_menu_entry);
-    }
-    struct preset_menu_entry *entry = &menu->entries[menu->n_entries++];
-    memset(entry, 0, sizeof *entry);
-    entry->title = title;
-    return entry;
-}
-
-struct preset_menu *preset_menu_add_submenu(struct preset_menu *parent, char *title)
-{
-    return add_entry(parent, title)->submenu = preset_menu_new();
-}
-
-void preset_menu_add_preset(struct preset_menu *menu, char *title, game_params *params)
-{
-    add_entry(menu, title)->params = params;
 }

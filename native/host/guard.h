@@ -16,7 +16,7 @@
 typedef struct pz_guard {
     jmp_buf home;
     pz_pool *pool;             /* where smalloc takes memory from */
-    struct pz_session *session; /* who is told of a superseded description */
+    struct pz_session *session; /* told when the engine supersedes its description */
     double timeout;            /* seconds; 0 means without limit */
     double started;            /* 0 until the first time the fuel ran out */
     double asked;              /* when the host was last asked for signals */
@@ -51,10 +51,10 @@ extern int (*pz_interrupted)(void);
 typedef _Atomic(bool) pz_flag;
 void pz_become_worker(pz_flag *cancelled);
 
-/* Whether what this thread does has become unwanted. */
+/* Whether this thread should stop what it does. */
 bool pz_wants_out(void);
 
-/* What is told to the thread that asked: the last error, and answers that live until its next question. */
+/* What a thread is told: its last error, and answers that live until its next question. */
 typedef struct pz_notes {
     char error[PZ_MESSAGE];
     char answers[2][PZ_MESSAGE];
@@ -63,7 +63,7 @@ pz_notes *pz_thread_notes(void);
 
 char *pz_getenv(const char *name);
 
-/* A lock of the whole process. A fork waits for it, or the child might get one that nobody opens. */
+/* A lock of the whole process. A fork waits for it: else the child could get one that is never released. */
 #define PZ_LOCK(name) \
     static pthread_mutex_t name = PTHREAD_MUTEX_INITIALIZER; \
     static void name##_before_fork(void) { pthread_mutex_lock(&name); } \
@@ -73,8 +73,10 @@ char *pz_getenv(const char *name);
         pthread_atfork(name##_before_fork, name##_after_fork, name##_after_fork); \
     }
 
-/* Fuel: cheap to burn, and only when it is gone does anyone look at a clock. */
-/* Of this quick kind of thread-local memory a process has little: it is for what every allocation looks at, and no more. */
+/*
+ * Fuel is cheap to burn, and the clock is read only when it is gone. A process has little of this fast kind of
+ * thread-local memory: it is for what every allocation looks at, and no more.
+ */
 #define PZ_TLS __thread __attribute__((tls_model("initial-exec")))
 extern PZ_TLS long pz_fuel;
 void pz_out_of_fuel(void);

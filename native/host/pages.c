@@ -86,7 +86,7 @@ static region *add_region(void)
     region *r = aligned_alloc(REGION, REGION);
     if (!r) return NULL;
 #ifdef MADV_HUGEPAGE
-    madvise(r, REGION, MADV_HUGEPAGE); /* a wish: without it all works the same, slower */
+    madvise(r, REGION, MADV_HUGEPAGE); /* a hint: without it all works the same, slower */
 #endif
     *r = (region){.used = 0};
     /* What follows the region's own page is one free piece of each order. */

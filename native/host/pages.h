@@ -1,6 +1,6 @@
 /*
  * Where the pools take their chunks from: regions of 2 MB on huge pages. A batch touches a thousand games in every step,
- * and on small pages most of that time would go into finding out where they lie.
+ * and on small pages most of that time would be spent on translating addresses.
  */
 #ifndef PZ_PAGES_H
 #define PZ_PAGES_H

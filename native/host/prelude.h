@@ -1,6 +1,6 @@
 /*
- * Forced in front of every file that holds engine code (-include prelude.h), to take from the engine what it must not
- * have as a guest in another process: the environment, and loops that nobody can stop.
+ * Forced in front of every file that holds engine code (-include prelude.h), to take away from the engine what it
+ * must not have inside another process: the environment, and loops that nobody can stop.
  *
  * The standard headers come first, so that the macros below never touch them.
  */

@@ -22,14 +22,14 @@ int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads
 void pz_batch_free(pz_batch *batch);
 int pz_batch_threads(const pz_batch *batch);
 const pz_layout *pz_batch_layout(const pz_batch *batch);
-int pz_batch_clone(pz_batch *batch, int slot, pz_session **result); /* its own sessions stay the batch's */
+int pz_batch_clone(pz_batch *batch, int slot, pz_session **result); /* a copy: the batch keeps its own sessions */
 void pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
 
 /* Start episode number episodes[i] of stream seeds[i] in every slot for which which[i] is set (all when NULL). */
 int pz_batch_reset(pz_batch *batch, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
 int pz_batch_step(pz_batch *batch, const int64_t *actions, int autoreset);
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out);
-int pz_batch_failed_slot(const pz_batch *batch); /* after an error: whose it was */
+int pz_batch_failed_slot(const pz_batch *batch); /* after an error: where it happened */
 void pz_batch_streams(const pz_batch *batch, uint64_t *seeds, uint64_t *episodes);
 
 /* Whole episodes in C, one per seed: what became of each, and after how many steps. */

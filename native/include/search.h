@@ -1,6 +1,6 @@
 /*
  * Search over a session: Monte Carlo trees, breadth first and iterative deepening, all on copies of the session's state
- * and without UNDO. States are merged by their hash (and compared), so a tree is in truth a graph.
+ * and without UNDO. States are merged by their hash (and compared), so a tree is really a graph.
  *
  * A search knows all that the session knows, in Mines the mines too: it plans, it does not guess.
  */

@@ -27,7 +27,7 @@ enum pz_end { PZ_GOES_ON = 0, PZ_TERMINATED = 1, PZ_TRUNCATED = 2 };
 /* Parameters with more cells than this are refused. */
 extern double pz_max_cells;
 
-/* Registry. */
+/* Which puzzles there are. */
 int pz_count(void);
 const pz_puzzle *pz_puzzle_at(int index);
 const char *pz_last_error(void);
@@ -56,7 +56,7 @@ const pz_puzzle *pz_session_puzzle(const pz_session *session);
 int pz_session_flags(const pz_session *session);
 
 /*
- * What a session tells of itself is a copy, for the caller to pz_free. The seed is empty where it came from a description;
+ * Each string is a copy, which the caller must pz_free. The seed is empty where it came from a description;
  * the description is the public one, superseded where the engine did so.
  */
 void pz_free(void *memory);
@@ -64,7 +64,7 @@ int pz_session_names(pz_session *session, char **params, char **seed, char **des
 
 /* Of the instance and what is observed; of puzzle, parameters and description. */
 int pz_session_hashes(pz_session *session, uint64_t *state, uint64_t *instance);
-uint64_t pz_session_hash(const pz_session *session); /* the first alone, for who owns the session */
+uint64_t pz_session_hash(const pz_session *session); /* the first alone, without a claim */
 
 /*
  * Where step, undo, solve and reset write: record_size bytes, n_actions bytes, one outcome. They stay the caller's and
@@ -102,7 +102,7 @@ size_t pz_session_memory(const pz_session *session);
 /* The seed of the k-th episode after a reset with this seed; k = 0 is the seed itself. */
 uint64_t pz_episode_seed(uint64_t seed, uint64_t episode);
 
-/* For guard.c. */
+/* For host/frontend.c: the engine has replaced the description of the game. */
 void pz_supersede(pz_session *session, const char *desc, const char *privdesc);
 
 #endif

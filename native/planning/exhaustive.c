@@ -66,7 +66,7 @@ int pz_search_bfs(pz_search *t, int max_depth, int *complete)
 
 /* ---- Iterative deepening ---- */
 
-/* What was left to go when a state was last found hopeless, in which round. */
+/* How many steps were left when a state was last found hopeless, and in which round. */
 typedef struct seen {
     uint64_t hash;
     int32_t round, left;
@@ -158,7 +158,7 @@ static void search_deeper(pz_session *first, void *context)
         d->round++;
         d->next_bound = INT_MAX;
         found = deepen(d, 0);
-        if (d->next_bound == INT_MAX) break; /* nothing was cut off: all is seen */
+        if (d->next_bound == INT_MAX) break; /* nothing was cut off: everything was seen */
         d->bound = d->next_bound;
     }
     d->complete = found || d->left > 0;

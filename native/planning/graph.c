@@ -69,7 +69,7 @@ void pz_enter_node(const pz_node *n)
     world->puzzle->engine->free_game(world->state);
     world->state = world->puzzle->engine->dup_game(n->state);
     pz_copy_ui(world, world->ui, n->ui, n->state);
-    memcpy(world->own, n->own, sizeof world->own);
+    memcpy(world->extra, n->extra, sizeof world->extra);
     memcpy(world->record, n->record, (size_t)world->layout->record_size);
     world->stuck = n->stuck;
     world->outcome->status = n->status;
@@ -78,7 +78,7 @@ void pz_enter_node(const pz_node *n)
 bool pz_changes_shared(const pz_session *world, int a)
 {
     const pz_puzzle *puzzle = world->puzzle;
-    return puzzle->legal && puzzle->legal(world->state, world->ui, world->own, &puzzle->actions[a]) > 0;
+    return puzzle->legal && puzzle->legal(world->state, world->ui, world->extra, &puzzle->actions[a]) > 0;
 }
 
 void pz_write_world_mask(pz_session *world)
@@ -100,7 +100,7 @@ pz_node *pz_make_node(pz_search *t, pz_session *world)
     n->status = world->outcome->status;
     n->stuck = world->stuck;
     n->lost = n->status < 0;
-    memcpy(n->own, world->own, sizeof n->own);
+    memcpy(n->extra, world->extra, sizeof n->extra);
     memcpy(n->record, world->record, t->record_size);
     if (t->n_edges) {
         pz_write_world_mask(world);

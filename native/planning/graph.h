@@ -25,7 +25,7 @@ struct pz_node {
     pz_session *world;
     game_state *state; /* NULL once a breadth-first search has done with it */
     game_ui *ui;
-    int own[PZ_OWN];
+    int extra[PZ_EXTRA];
     uint64_t hash;
     char *record;
     pz_node *parent; /* breadth first only, with the action that led here */
@@ -93,12 +93,12 @@ void pz_write_world_mask(pz_session *world); /* all zero where the game is over 
 
 /* Have the node's world stand where the node does. */
 void pz_enter_node(const pz_node *node);
-/* A copy of where the world stands now; takes no part in the table yet. */
+/* A copy of where the world stands now; not yet in the table. */
 pz_node *pz_make_node(pz_search *search, pz_session *world);
 void pz_free_state(pz_node *node);
 /* The node of where the world stands now: the one that is known, or a new one; NULL when there is no more room. */
 pz_node *pz_intern(pz_search *search, pz_session *world, bool *fresh);
-/* Step from a node, in a world of its own where need be; returns that world, or NULL when nothing changed. */
+/* Step from a node, in a world of its own where needed; returns that world, or NULL when nothing changed. */
 pz_session *pz_step_from(pz_search *search, const pz_node *node, int action);
 /* Where an edge of the graph leads; NULL when there is no more room. */
 pz_node *pz_child_of(pz_search *search, pz_node *node, int action);

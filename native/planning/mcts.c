@@ -74,7 +74,7 @@ static int choose(pz_search *t, const pz_node *n, double c, bool puct)
     return best;
 }
 
-/* All ways on from here are lost: so is this. */
+/* Whether every way on from here is lost: then this is lost too. */
 static bool is_lost(const pz_search *t, const pz_node *n)
 {
     if (n->status) return n->status < 0;

@@ -5,7 +5,7 @@
  * construction; the plan is then replayed on a second clone before anyone sees it. There are three strategies, by what the
  * puzzle's file provides:
  *   - follow the engine's own next moves: for each, the fewest keys that have its effect;
- *   - climb to the engine's solution: from the present position the nearest change for the better is sought breadth
+ *   - climb to the engine's solution: from the present position the nearest improvement is sought breadth
  *     first, over cursor moves and, at one place, changes that are not worse;
  *   - else, or where the climb ends in a valley: search over boards, best first.
  */
@@ -17,8 +17,8 @@
 #include "planning/planner.h"
 
 enum {
-    FAR = 60000, /* positions looked at for one change for the better when the first search was too narrow */
-    KINDS = 3    /* distinct values up to which it is tried to leave one out */
+    FAR = 60000, /* positions looked at for one improvement when the first search was too narrow */
+    KINDS = 3    /* with up to so many distinct values, try to leave one out */
 };
 
 /* ---- The strategies ---- */
@@ -58,7 +58,7 @@ static void climb_to_solution(pz_planner *p)
     p->near.all[0].h = pz_distance(p, p->near.all[0].state, p->near.all[0].record);
     while (p->near.all[0].status == 0) {
         int to = -1;
-        /* Something may be left out or not: only whether the direct way leads to the end tells. */
+        /* Whether a value may be left out shows only when the direct way leads to the end. */
         const int efforts = p->left_out ? p->near.all[0].h > 0 : 4;
         for (int effort = 0; effort < efforts && to < 0; effort++) {
             if (effort) pz_rewind_to(p, &p->near, 0);
@@ -229,7 +229,7 @@ static plan_result plan_or_undo(const pz_session *s, double deadline, int32_t *k
     }
 }
 
-/* The game itself is free meanwhile: this takes as long as it takes. */
+/* Planning may take long, so it works on a copy: the game itself can go on meanwhile. */
 static int plan_on_copy(const pz_session *s, double timeout, int32_t **actions, int32_t *count)
 {
     if (s->outcome->status < 0) return pz_refuse(PZ_NO_PLAN, "the game is lost");

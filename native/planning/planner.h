@@ -5,7 +5,7 @@
 #include "session/internal.h"
 
 enum {
-    PZ_NEAR = 20000,          /* positions looked at for one change for the better */
+    PZ_NEAR = 20000,          /* positions looked at for one improvement */
     PZ_LONGEST_PLAN = 1 << 16 /* keys */
 };
 
@@ -13,7 +13,7 @@ enum {
 typedef struct pz_position {
     game_state *state;
     game_ui *ui;
-    int own[PZ_OWN];
+    int extra[PZ_EXTRA];
     char *record; /* whole where this position brought a new board, else its ui part alone: */
     int home;     /* then the board is in the record of this one */
     bool owns_state, stuck, touched; /* touched: the board is not that of the first position */

@@ -140,12 +140,12 @@ bool pz_press(pz_planner *p, const pz_positions *in, const pz_position *at, int 
     pz_tick();
     s->state = at->state;
     s->ui = at->ui;
-    memcpy(s->own, at->own, sizeof s->own);
+    memcpy(s->extra, at->extra, sizeof s->extra);
     s->record = p->here;
     s->stuck = at->stuck;
     *next = NULL;
     if (s->puzzle->actions[action].key == PZ_UNDO) return false;
-    if (s->puzzle->legal && s->puzzle->legal(s->state, s->ui, s->own, &s->puzzle->actions[action]) == 0) return false;
+    if (s->puzzle->legal && s->puzzle->legal(s->state, s->ui, s->extra, &s->puzzle->actions[action]) == 0) return false;
     return pz_attempt(s, &s->puzzle->actions[action], next);
 }
 
@@ -169,7 +169,7 @@ int pz_keep(pz_planner *p, pz_positions *in, const pz_position *from, int parent
     fresh->state = next ? next : at.state;
     fresh->owns_state = next != NULL;
     pz_copy_ui(s, fresh->ui, s->trial_ui, fresh->state);
-    memcpy(fresh->own, s->trial_own, sizeof fresh->own);
+    memcpy(fresh->extra, s->trial_extra, sizeof fresh->extra);
     const size_t from_byte = next ? 0 : (size_t)s->layout->ui_offset;
     memcpy(fresh->record + from_byte, s->trial_record + from_byte, (size_t)s->layout->record_size - from_byte);
     fresh->home = next ? in->n - 1 : at.home;
@@ -267,7 +267,7 @@ void pz_planner_begin(pz_planner *p, pz_session *s)
     first->state = s->state;
     first->owns_state = true;
     pz_copy_ui(s, first->ui, s->ui, s->state);
-    memcpy(first->own, s->own, sizeof first->own);
+    memcpy(first->extra, s->extra, sizeof first->extra);
     memcpy(first->record, s->record, (size_t)s->layout->record_size);
     first->status = s->puzzle->engine->status(s->state);
     first->stuck = s->stuck;

@@ -42,13 +42,13 @@ static int pz_error(const game_state *state, int laser)
 }
 
 /*
- * The numbers are cosmetic to a player, but which error a check points out depends on them. No action locks a square,
+ * The numbers mean nothing in the rules, but which error a check points out depends on them. No action locks a square,
  * and a check reveals nothing but that the marked balls are right: the true ones never need a field.
  */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h, lasers = 2 * (w + h);
-    PZ_GRID(layout, "balls", h, w, 0, 1, "1 where the player has marked a ball");
+    PZ_GRID(layout, "balls", h, w, 0, 1, "1 where a ball is marked");
     PZ_VECTOR(layout, "shots", lasers, 0, PZ_PASSED, "clockwise from the top left edge square: 0 not fired, 1 hit, 2 "
               "reflected, 3 came out elsewhere");
     PZ_VECTOR(layout, "numbers", lasers, 0, w + h, "the number that both ends of a shot that came out share, else 0");
@@ -59,7 +59,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_SCALAR(layout, "cursor_y", 0, h + 1, "row of the cursor, 0 and the last outside the box");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->w, h = state->h;
     PZ_PUT(out, w * h, (GRID(state, i % w + 1, i / w + 1) & BALL_GUESS) != 0);
@@ -69,7 +69,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT1(out, state->reveal);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
@@ -129,7 +129,7 @@ static void pz_print_laser(pz_text *text, const game_state *state, int laser)
 }
 
 /* The box with its edge squares around it. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     pz_text text = {NULL, 0, 0};
     for (int y = 0; y < state->h + 2; y++) {
@@ -151,7 +151,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     return ui->flash_laserno >= -1 && ui->flash_laserno < (int)state->nlasers && ui->errors >= 0 && ui->errors <= PZ_MANY;

@@ -22,13 +22,13 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "islands", h, w, 0, min(4 * params->maxb, 16), "bridges that the island wants, 0 for water");
     PZ_GRID(layout, "horizontal", h, w, 0, params->maxb, "bridges that cross this water from left to right");
     PZ_GRID(layout, "vertical", h, w, 0, params->maxb, "bridges that cross this water from top to bottom");
-    PZ_GRID(layout, "marked", h, w, 0, 1, "1 where the player has marked the island as done");
+    PZ_GRID(layout, "marked", h, w, 0, 1, "1 where the island is marked as done");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
     PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "dragging", 0, 1, "1 while the next arrow draws a bridge from the cursor's island");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     const grid_type *g = state->grid;
@@ -39,7 +39,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, (g[i] & G_WARN) != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->dragging);
@@ -55,7 +55,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->solved);
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     const int w = state->w, h = state->h;

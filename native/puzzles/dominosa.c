@@ -32,14 +32,14 @@ static int pz_partner(const game_state *state, int at)
     return step == 0 ? 0 : step == -state->w ? 1 : step == state->w ? 2 : step == -1 ? 3 : 4;
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     PZ_PUT(out, n, state->numbers->numbers[i]);
     PZ_PUT(out, n, pz_partner(state, i));
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }

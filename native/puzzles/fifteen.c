@@ -19,7 +19,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_VECTOR(layout, "gap", 2, 0, max(w, h) - 1, "row and column of the gap");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->w;
     PZ_PUT(out, state->n, state->tiles[i]);

@@ -31,7 +31,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->shared->params.w * state->shared->params.h;
     PZ_PUT(out, n, state->board[i]);
@@ -39,7 +39,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 }
 
 /* Only SELECT and the mouse make a selection, so ui->sel is NULL for ever and the rest of the ui follows the cursor. */
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
@@ -59,7 +59,7 @@ static void pz_visit_ui(game_ui *ui, const game_state *state, pz_visitor *v)
 }
 
 /* The engine takes clues from a description that no key can enter, and whose regions nobody could complete. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     const game_params *params = &state->shared->params;
     const int highest = pz_highest(params);

@@ -19,14 +19,14 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     PZ_PUT(out, state->w * state->h, state->grid[i]);
     PZ_PUT1(out, state->moves);
     PZ_PUT1(out, state->movelimit);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
@@ -42,7 +42,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine lets people go on after a defeat, without end and without a chance; here a lost game stays as it is. */
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
 {
     if (action->key == CURSOR_SELECT && state->moves >= state->movelimit) return MOVE_NO_EFFECT;
     return interpret_move(state, ui, ds, 0, 0, action->key);
@@ -73,7 +73,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     pz_text text = {NULL, 0, 0};
     char *board = game_text_format(state);

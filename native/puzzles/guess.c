@@ -36,7 +36,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_SCALAR(layout, "cursor_y", 0, colours - 1, "colour under the cursor, from 0");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int guesses = state->params.nguesses, pegs = state->params.npegs;
     PZ_PUT(out, guesses * pegs, state->guesses[i / pegs]->pegs[i % pegs]);
@@ -46,7 +46,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, pegs, state->solved ? state->solution->pegs[i] : 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT(out, state->params.npegs, ui->curr_pegs->pegs[i]);
     PZ_PUT_CURSOR(out, ui->peg_cur, ui->colour_cur);
@@ -108,7 +108,7 @@ static void pz_print_pegs(pz_text *text, const char *name, const int *pegs, int 
             pz_print(text, "  .");
 }
 
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int pegs = params->npegs;
     pz_text text = {NULL, 0, 0};

@@ -32,7 +32,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_SCALAR(layout, "dead", 0, 1, "1 when the ball has hit a mine");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->p.w * state->p.h;
     PZ_PUT(out, n, pz_ground(state->grid[i]));
@@ -99,7 +99,7 @@ static char *pz_guide(const game_state *state, const char *aux)
     return moves.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;

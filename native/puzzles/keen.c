@@ -39,7 +39,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CURSOR(layout, w, w);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->par.w, n = w * w;
     const long *clues = state->clues->clues;
@@ -49,7 +49,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, state->grid[i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }
@@ -64,7 +64,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* Each square: its block's letter and its digit; below, the clue of each block. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = params->w;
     pz_text text = {NULL, 0, 0};

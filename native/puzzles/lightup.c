@@ -37,7 +37,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     const unsigned *flags = state->flags;
@@ -47,7 +47,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, !(flags[i] & F_BLACK) && state->lights[i] > 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
@@ -64,7 +64,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* A solved game hides the cursor, and SELECT would then only show it again. */
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
 {
     ui->cur_visible = true;
     return interpret_move(state, ui, ds, 0, 0, action->key);

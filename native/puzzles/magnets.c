@@ -27,8 +27,8 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_VECTOR(layout, "row_minus", h, -1, (w + 1) / 2, "minus poles in each row, -1 for not told");
     PZ_VECTOR(layout, "column_plus", w, -1, (h + 1) / 2, "plus poles in each column, -1 for not told");
     PZ_VECTOR(layout, "column_minus", w, -1, (h + 1) / 2, "minus poles in each column, -1 for not told");
-    PZ_GRID(layout, "poles", h, w, 0, 3, "what the player put there: 0 nothing, 1 plus, 2 minus, 3 neutral");
-    PZ_GRID(layout, "not_neutral", h, w, 0, 1, "1 where the player noted that the domino is a magnet");
+    PZ_GRID(layout, "poles", h, w, 0, 3, "what was put there: 0 nothing, 1 plus, 2 minus, 3 neutral");
+    PZ_GRID(layout, "not_neutral", h, w, 0, 1, "1 where the domino is noted to be a magnet");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where a pole touches its like");
     PZ_CURSOR(layout, w, h);
 }
@@ -39,14 +39,14 @@ static int pz_partner(const game_state *state, int at)
     return step == 0 ? 0 : step == -state->w ? 1 : step == state->w ? 2 : step == -1 ? 3 : 4;
 }
 
-/* The engine sets the square without a domino, which is no choice of the player's. */
+/* The engine sets the square without a domino, which nobody chose. */
 static int pz_pole(const game_state *state, int at)
 {
     if (state->grid[at] != NEUTRAL) return state->grid[at];
     return state->flags[at] & GS_SET && state->common->dominoes[at] != at ? 3 : 0;
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->w, h = state->h, n = state->wh;
     const int *rows = state->common->rowcount, *columns = state->common->colcount;
@@ -60,7 +60,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, (state->flags[i] & GS_ERROR) != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
@@ -75,7 +75,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* A solved game hides the cursor, and SELECT would then only show it again. */
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
 {
     ui->cur_visible = true;
     return interpret_move(state, ui, ds, 0, 0, action->key);
@@ -90,7 +90,7 @@ static void pz_print_count(pz_text *text, int count)
 }
 
 /* The engine's own text does not tell a domino noted as a magnet from an empty one. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = state->w, h = state->h;
     const int *rows = state->common->rowcount, *columns = state->common->colcount;

@@ -39,7 +39,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
                  "region");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const struct map *map = state->map;
     const int n = map->n, squares = state->p.w * state->p.h;
@@ -51,7 +51,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 }
 
 /* The engine tells "nothing held" from "no colour held", and forgets about moves when nothing is. */
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     const bool dragging = ui->drag_colour > -2;
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
@@ -70,7 +70,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The map by the numbers of its regions, two around the diagonal of a square that is split; then their colours. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = params->w, squares = w * params->h, *map = state->map->map;
     const int digits = snprintf(NULL, 0, "%d", params->n - 1);
@@ -94,7 +94,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 }
 
 /* The engine does not show that the cursor moved with the colour in hand; what SELECT does depends on it. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int at = BORDER / 4, size = max(BORDER / 3, 1);
     if (ui->drag_colour > -2 && ui->cur_moved) draw_rect(dr, at, at, size, size, COL_GRID);
@@ -133,5 +133,5 @@ PZ_PUZZLE(map,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .visit = pz_visit,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .text = pz_text_board);

@@ -31,14 +31,14 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "numbers", h, w, -1, 8, "mines around each open square, -1 where it is not open");
-    PZ_GRID(layout, "flags", h, w, 0, 1, "1 where the player has marked a mine");
-    PZ_GRID(layout, "exploded", h, w, 0, 1, "1 where the player has opened a mine");
+    PZ_GRID(layout, "flags", h, w, 0, 1, "1 where a mine is marked");
+    PZ_GRID(layout, "exploded", h, w, 0, 1, "1 where a mine was opened");
     PZ_SCALAR(layout, "mines", 0, w * h, "number of mines on the board");
     PZ_SCALAR(layout, "laid", 0, 1, "0 until the first square is opened: that one is never a mine");
     PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     const signed char *grid = state->grid;
@@ -49,7 +49,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT1(out, state->layout->mines != NULL);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
@@ -65,7 +65,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The first opening lays the mines in what all states of the game share: it can be made, but not tried. */
-static int pz_legal(const game_state *state, const game_ui *ui, const int *own, const pz_action *action)
+static int pz_legal(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action)
 {
     if (state->layout->mines || action->key != CURSOR_SELECT) return -1;
     return state->grid[ui->cur_y * state->w + ui->cur_x] == PZ_COVERED;
@@ -76,7 +76,7 @@ static bool pz_stuck(const game_state *state)
     return state->dead;
 }
 
-/* The engine's solver calls its own result lost, and shows a dead player's mistakes instead of the solution. */
+/* The engine's solver calls its own result lost, and after a defeat shows the mistakes instead of the solution. */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {
     if (!state->layout->mines) {
@@ -93,7 +93,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 /* The engine's own text leaves out the number of mines. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     pz_text text = {NULL, 0, 0};
     int flags = 0;
@@ -110,8 +110,8 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 }
 
 /* The engine's own cursor does not show on numbers with too many flags: a double frame shows on everything. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *extra)
 {
     const int x = COORD(ui->cur_x) + 2, y = COORD(ui->cur_y) + 2, size = TILE_SIZE - 4;
     if (size < 3) return;
@@ -119,7 +119,7 @@ static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state 
     draw_rect_outline(dr, x + 1, y + 1, size - 2, size - 2, COL_HIGHLIGHT);
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -143,7 +143,7 @@ PZ_PUZZLE(mines,
     .params_help = "WxH: width and height\n"
                    "nN: number of mines, a tenth of the squares if left out\n"
                    "a or pa: boards may need a guess\n"
-                   "XN, YN: first square opened where no player opens it, without effect here",
+                   "XN, YN: the first square to open, for programs that open it themselves; without effect here",
     .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
@@ -151,7 +151,7 @@ PZ_PUZZLE(mines,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit,
     .legal = pz_legal,
     .stuck = pz_stuck,

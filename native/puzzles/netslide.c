@@ -29,7 +29,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_SCALAR(layout, "cursor_y", -1, h, "row of the cursor, -1 or the height above or below the board");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->width * state->height;
     PZ_PUT(out, n * 4, (state->tiles[i / 4] & pz_sides[i % 4]) != 0);
@@ -37,7 +37,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, 2, i ? state->cx : state->cy);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
@@ -55,7 +55,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* Each tile is 3x3 characters between the barriers: S the source, o a wire's end, + any other; # is a barrier. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = params->width, h = params->height, line = 4 * w + 2, length = line * (4 * h + 1);
     char *text = snewn(length + 1, char);

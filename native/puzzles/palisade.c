@@ -3,7 +3,7 @@
 #include <palisade.c>
 #undef clone
 
-/* CTRL is a key that stays down: own[0] says whether it is. */
+/* CTRL is a key that stays down: extra[0] says whether it is. */
 enum { PZ_CTRL };
 
 static const pz_action pz_actions[] = {PZ_ARROWS, {"CTRL", MOD_CTRL}, PZ_END};
@@ -39,7 +39,7 @@ static int pz_horizontal(const game_state *state, int at)
     return at >= w * h || (state->borders[at] & BORDER_U);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->shared->params.w, h = state->shared->params.h;
     PZ_PUT(out, w * h, state->shared->clues[i]);
@@ -47,10 +47,10 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, w * (h + 1), pz_horizontal(state, i));
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->x / 2, ui->y / 2);
-    PZ_PUT1(out, own[PZ_CTRL]);
+    PZ_PUT1(out, extra[PZ_CTRL]);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -65,20 +65,20 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* Only with the cursor on whole squares does the engine heed CTRL; on the half grid it wants SELECT for a wall. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     memset(ui, 0, sizeof *ui);
     ui->x = ui->y = 1;
     ui->show = ui->legacy_cursor = true;
 }
 
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
 {
     if (action->key == MOD_CTRL) {
-        own[PZ_CTRL] = !own[PZ_CTRL];
+        extra[PZ_CTRL] = !extra[PZ_CTRL];
         return MOVE_UI_UPDATE;
     }
-    return interpret_move(state, ui, ds, 0, 0, action->key | (own[PZ_CTRL] ? MOD_CTRL : 0));
+    return interpret_move(state, ui, ds, 0, 0, action->key | (extra[PZ_CTRL] ? MOD_CTRL : 0));
 }
 
 /* The engine's solution also marks every edge without a wall, which no play does and no action could take back. */
@@ -94,11 +94,11 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 /* A black square in the corner of the margin while CTRL is held. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *extra)
 {
     const int at = MARGIN / 4, size = max(MARGIN / 2, 1);
-    draw_rect(dr, at, at, size, size, own[PZ_CTRL] ? COL_GRID : COL_BACKGROUND);
+    draw_rect(dr, at, at, size, size, extra[PZ_CTRL] ? COL_GRID : COL_BACKGROUND);
     draw_update(dr, at, at, size, size);
 }
 
@@ -127,4 +127,4 @@ PZ_PUZZLE(palisade,
     .start_ui = pz_start_ui,
     .press = pz_press,
     .solved = pz_solved,
-    .draw_own = pz_draw_own);
+    .draw_over = pz_draw_over);

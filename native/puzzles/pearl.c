@@ -56,7 +56,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
                "place of the square on that path, from 1; 0 off it; its start stays 1 when it comes back there");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->shared->w, h = state->shared->h;
     PZ_PUT(out, w * h, state->shared->clues[i]);
@@ -72,7 +72,7 @@ static int pz_drag_length(const game_ui *ui)
     return ui->ndragcoords < 0 ? 0 : max(ui->ndragcoords, 1);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     const int n = state->shared->sz, length = pz_drag_length(ui);
     PZ_PUT_CURSOR(out, ui->curx, ui->cury);
@@ -156,8 +156,8 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_BLACK, ui->ndragcoords >= 0);
 }
@@ -184,7 +184,7 @@ PZ_PUZZLE(pearl,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit,
     .visit_ui = pz_visit_ui,
     .copy_ui = pz_copy_ui,

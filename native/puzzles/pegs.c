@@ -18,14 +18,14 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_SCALAR(layout, "jumping", 0, 1, "1 while the next arrow lets the peg under the cursor jump");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     PZ_PUT(out, n, state->grid[i] != GRID_OBST);
     PZ_PUT(out, n, state->grid[i] == GRID_PEG);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->cur_jumping);

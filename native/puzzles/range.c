@@ -33,7 +33,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->params.w * state->params.h;
     const puzzle_size *grid = state->grid;
@@ -41,7 +41,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, grid[i] == BLACK ? 1 : grid[i] == WHITE ? 2 : 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->c, ui->r);
 }
@@ -70,8 +70,8 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 #define PZ_SIZE "(\\d{1,2}|1[01]\\d|12[0-7])"
 
 /* The engine's own cursor does not show on squares with an error: a double frame shows on everything. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *extra)
 {
     const int x = COORD(ui->c) + 2, y = COORD(ui->r) + 2, size = TILESIZE - 4;
     if (size < 3) return;
@@ -99,6 +99,6 @@ PZ_PUZZLE(range,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit,
     .solved = pz_solved);

@@ -45,7 +45,7 @@ static int pz_horizontal(const game_state *state, int at)
     return y == 0 || y == state->h || state->hedge[at];
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->w, h = state->h;
     PZ_PUT(out, w * h, pz_clue(state, i));
@@ -55,7 +55,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 }
 
 /* The engine counts half squares in a drag: a square's middle is odd. */
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->cur_dragging);
@@ -76,7 +76,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /*
- * The engine does not check its own solution for completion; where its solver stops halfway, that is none. A board
+ * The engine does not check its own solution for completion; where its solver stops halfway, the result solves nothing. A board
  * without numbers, as a description may give, must be kept from the solver: it reads beyond its empty list.
  */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
@@ -101,13 +101,13 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_LINE, ui->cur_dragging);
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     const int x = 2 * state->w, y = 2 * state->h;
@@ -139,6 +139,6 @@ PZ_PUZZLE(rect,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit,
     .solved = pz_solved);

@@ -25,13 +25,13 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_GRID(layout, "selected", h, w, 0, 1, "1 on the tiles of the selected group");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     PZ_PUT(out, state->n, state->tiles[i]);
     PZ_PUT1(out, state->score);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->xsel, ui->ysel);
     PZ_PUT(out, state->n, (ui->tiles[i] & TILE_SELECTED) != 0);
@@ -76,7 +76,7 @@ static bool pz_stuck(const game_state *state)
 }
 
 /* The engine's own text leaves out the selection and the score. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     pz_text text = {NULL, 0, 0};
     for (int at = 0; at < state->n; at++)

@@ -46,7 +46,7 @@ static bool pz_is_wrong(const game_state *state, int at)
 
 /*
  * Numbers above n are the engine's letters for chains that hang on no number yet. Which letter a chain has follows from
- * no rule that a player could use, and changes nothing; that it has one does, so it is a field.
+ * no rule of use, and changes nothing; that it has one does, so it is a field.
  *
  * A chain may run below 1, but a given 1 is never linked to: the lowest is a given 2 at the end of all other squares.
  */
@@ -67,7 +67,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_SCALAR(layout, "held_y", -1, h - 1, "row of the held square, -1 for none");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->n;
     PZ_PUT(out, n, pz_direction(state, i));
@@ -80,7 +80,7 @@ static void pz_observe(const game_state *state, pz_record *out)
 }
 
 /* The engine leaves the held square's place behind when it lets go: it means nothing then. */
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cx, ui->cy);
     PZ_PUT1(out, !ui->dragging ? 0 : ui->drag_is_from ? 1 : 2);
@@ -133,13 +133,13 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine leaves this one unset. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     ui->drag_is_from = false;
 }
 
 /* The engine hides the cursor when the game is won, and SELECT would then only bring it back, even after an undo. */
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
 {
     ui->cshow = true;
     if (ui->dragging) pz_join_chains((game_state *)state); /* a cache, which mere questions rearrange, too */
@@ -154,7 +154,7 @@ static void pz_print_letter(pz_text *text, int set)
 }
 
 /* The engine's own overruns its buffer on boards that are higher than wide, and cuts those that are wider. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     static const char *const arrows[] = {"N", "NE", "E", "SE", "S", "SW", "W", "NW", "*"};
     const int w = state->w, n = state->n;
@@ -180,7 +180,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;

@@ -19,12 +19,12 @@ static void pz_fields(const game_params *params, pz_layout *layout)
                  "it, 2 slides the tile only");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     PZ_PUT(out, state->n, state->tiles[i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->cur_mode);
@@ -41,8 +41,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->last_movement_sense);
 }
 
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                        const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_TEXT, ui->cur_mode);
 }
@@ -70,5 +70,5 @@ PZ_PUZZLE(sixteen,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit);

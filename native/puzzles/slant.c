@@ -22,7 +22,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->p.w, h = state->p.h, points = (w + 1) * (h + 1);
     PZ_PUT(out, points, state->clues->clues[i]);
@@ -32,7 +32,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, points, (state->errors[i] & ERR_VERTEX) != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }

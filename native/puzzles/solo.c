@@ -71,7 +71,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CURSOR(layout, cr, cr);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int cr = state->cr, n = cr * cr;
     PZ_PUT(out, n, state->grid[i]);
@@ -84,7 +84,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     }
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }
@@ -99,7 +99,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine takes cages without a sum, or with several, from a description, and only fails once they are full. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     if (!state->killer) return;
     for (int cage = 0; cage < state->kblocks->nr_blocks; cage++) {
@@ -114,7 +114,7 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
 }
 
 /* The engine draws no cages: below its board, a letter for the cage of each square and the sum that belongs to it. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     static const char names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const int cr = state->cr;

@@ -20,13 +20,13 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "trees", h, w, 0, 1, "1 where a tree stands");
-    PZ_GRID(layout, "marks", h, w, 0, 2, "what the player put there: 1 a tent, 2 a note that none can be, 0 nothing");
+    PZ_GRID(layout, "marks", h, w, 0, 2, "what was put there: 1 a tent, 2 a note that none can be, 0 nothing");
     PZ_VECTOR(layout, "column_clues", w, 0, pz_most_tents(h), "tents in each column");
     PZ_VECTOR(layout, "row_clues", h, 0, pz_most_tents(w), "tents in each row");
     PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->p.w, h = state->p.h;
     const char *grid = state->grid;
@@ -37,13 +37,13 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, h, numbers[w + i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
 
 /* The engine takes any number from a description; what no line can hold is refused here, before it is observed. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     const int w = state->p.w, h = state->p.h;
     for (int k = 0; k < w + h; k++) {
@@ -74,7 +74,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;

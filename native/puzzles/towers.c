@@ -21,7 +21,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CURSOR(layout, w, w);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->par.w;
     PZ_PUT(out, 4 * w, state->clues->clues[i]);
@@ -29,7 +29,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, w * w, state->clues->immutable[i] != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }

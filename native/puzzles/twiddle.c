@@ -31,14 +31,14 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_SCALAR(layout, "cursor_y", 0, h - n, "topmost row of the block under the cursor");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     PZ_PUT(out, n, state->grid[i] / 4);
     if (state->orientable) PZ_PUT(out, n, state->grid[i] & 3);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }

@@ -85,7 +85,7 @@ static bool pz_fixed(const game_state *state, int at)
     return index >= 0 && state->common->fixed[index];
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const struct game_common *common = state->common;
     const int w = common->params.w, h = common->params.h;
@@ -99,7 +99,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, w * h, state->cell_errors[pz_square(state, i)]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->hx - 1, ui->hy - 1);
 }
@@ -119,7 +119,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine takes any numbers from a description, and large ones overflow its text board. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     const struct game_common *common = state->common;
     const int most = pz_most_sightings(&common->params);

@@ -42,7 +42,7 @@ static bool pz_sign_error(const game_state *state, int here, int there, unsigned
     return (state->flags[here] & ahead) || (state->flags[there] & back);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int o = state->order, n = o * o, gaps = o * (o - 1);
     PZ_PUT(out, n, state->nums[i]);
@@ -55,7 +55,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, gaps, pz_sign_error(state, i, i + o, F_ERROR_DOWN, F_ERROR_UP));
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }

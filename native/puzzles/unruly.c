@@ -17,14 +17,14 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w2 * state->h2;
     PZ_PUT(out, n, state->grid[i] == N_ONE ? 1 : state->grid[i] == N_ZERO ? 2 : 0);
     PZ_PUT(out, n, state->common->immutable[i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
@@ -37,8 +37,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->cheated);
 }
 
-/* Unlike the engine's, it tells the given squares (B, W) from the player's (b, w). */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+/* Unlike the engine's, it tells the given squares (B, W) from those that were filled in (b, w). */
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = state->w2, n = w * state->h2;
     pz_text text = {NULL, 0, 0};

@@ -13,17 +13,17 @@
 
 static void observe_board(const pz_session *s, const game_state *state, char *bytes, int check)
 {
-    const pz_slot *slots = s->layout->slots;
-    pz_record out = {bytes, slots, slots + s->layout->n_board_fields, s->layout, check};
+    const pz_span *spans = s->layout->spans;
+    pz_writer out = {bytes, spans, spans + s->layout->n_board_fields, s->layout, check};
     s->puzzle->observe(state, &out);
 }
 
-static void observe_ui(const pz_session *s, const game_state *state, const game_ui *ui, const int *own, char *bytes,
+static void observe_ui(const pz_session *s, const game_state *state, const game_ui *ui, const int *extra, char *bytes,
                        int check)
 {
-    const pz_slot *slots = s->layout->slots;
-    pz_record out = {bytes, slots + s->layout->n_board_fields, slots + s->layout->n_fields, s->layout, check};
-    if (s->puzzle->observe_ui) s->puzzle->observe_ui(state, ui, own, &out);
+    const pz_span *spans = s->layout->spans;
+    pz_writer out = {bytes, spans + s->layout->n_board_fields, spans + s->layout->n_fields, s->layout, check};
+    if (s->puzzle->observe_ui) s->puzzle->observe_ui(state, ui, extra, &out);
 }
 
 void pz_observe_board(const pz_session *s, const game_state *state, char *bytes)
@@ -31,9 +31,9 @@ void pz_observe_board(const pz_session *s, const game_state *state, char *bytes)
     observe_board(s, state, bytes, PZ_OK);
 }
 
-void pz_observe_ui(const pz_session *s, const game_state *state, const game_ui *ui, const int *own, char *bytes)
+void pz_observe_ui(const pz_session *s, const game_state *state, const game_ui *ui, const int *extra, char *bytes)
 {
-    observe_ui(s, state, ui, own, bytes, PZ_OK);
+    observe_ui(s, state, ui, extra, bytes, PZ_OK);
 }
 
 void pz_check_board(const pz_session *s, const game_state *state, int error)
@@ -43,7 +43,7 @@ void pz_check_board(const pz_session *s, const game_state *state, int error)
 
 void pz_check_ui(const pz_session *s, int error)
 {
-    observe_ui(s, s->state, s->ui, s->own, s->trial_record, error);
+    observe_ui(s, s->state, s->ui, s->extra, s->trial_record, error);
 }
 
 int32_t pz_item(const pz_field *field, const char *bytes, int i)
@@ -56,9 +56,9 @@ int32_t pz_item(const pz_field *field, const char *bytes, int i)
     }
 }
 
-void pz_check_item(const pz_record *out, const pz_slot *slot, int64_t value)
+void pz_check_item(const pz_writer *out, const pz_span *span, int64_t value)
 {
-    const pz_field *field = &out->layout->fields[slot - out->layout->slots];
+    const pz_field *field = &out->layout->fields[span - out->layout->spans];
     if (value >= field->low && value <= field->high) return;
     pz_fail(out->check, "%s is %lld in one place, outside its bounds %d to %d", field->name, (long long)value, field->low,
             field->high);
@@ -85,7 +85,7 @@ bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
     *next = NULL;
     if (s->stuck && action->key != PZ_UNDO) return false;
     pz_copy_ui(s, s->trial_ui, s->ui, s->state);
-    memcpy(s->trial_own, s->own, sizeof s->own);
+    memcpy(s->trial_extra, s->extra, sizeof s->extra);
 
     if (action->key == PZ_UNDO) {
         game_state *previous = history_top(s);
@@ -94,7 +94,7 @@ bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
         *next = previous;
     } else {
         char *move = puzzle->press
-            ? puzzle->press(s->state, s->trial_ui, s->trial_own, s->ds, action)
+            ? puzzle->press(s->state, s->trial_ui, s->trial_extra, s->ds, action)
             : puzzle->engine->interpret_move(s->state, s->trial_ui, s->ds, 0, 0, action->key);
         if (move && move != MOVE_UI_UPDATE && move != MOVE_NO_EFFECT && move != MOVE_UNUSED) {
             *next = puzzle->engine->execute_move(s->state, move);
@@ -106,17 +106,17 @@ bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
     if (*next) {
         pz_observe_board(s, *next, s->trial_record);
         if (memcmp(s->trial_record, s->record, board)) {
-            pz_observe_ui(s, *next, s->trial_ui, s->trial_own, s->trial_record);
+            pz_observe_ui(s, *next, s->trial_ui, s->trial_extra, s->trial_record);
             return true;
         }
         /* The engine made a move that changes nothing: at most the ui did, and there is nothing to undo later. */
         if (action->key != PZ_UNDO) puzzle->engine->free_game(*next);
         *next = NULL;
     }
-    if (!puzzle->copy_ui && !memcmp(s->own, s->trial_own, sizeof s->own) &&
+    if (!puzzle->copy_ui && !memcmp(s->extra, s->trial_extra, sizeof s->extra) &&
         (!puzzle->ui_size || !memcmp(s->ui, s->trial_ui, puzzle->ui_size)))
         return false;
-    pz_observe_ui(s, s->state, s->trial_ui, s->trial_own, s->trial_record);
+    pz_observe_ui(s, s->state, s->trial_ui, s->trial_extra, s->trial_record);
     if (!memcmp(s->trial_record + board, s->record + board, ui)) return false;
     memcpy(s->trial_record, s->record, board);
     return true;
@@ -128,7 +128,7 @@ void pz_write_mask(pz_session *s)
     for (int a = 0; a < s->n_actions; a++) {
         const pz_action *action = &puzzle->actions[a];
         int legal = s->stuck || !puzzle->legal || action->key == PZ_UNDO
-            ? -1 : puzzle->legal(s->state, s->ui, s->own, action);
+            ? -1 : puzzle->legal(s->state, s->ui, s->extra, action);
         if (legal < 0) {
             game_state *next;
             legal = pz_attempt(s, action, &next);
@@ -174,7 +174,7 @@ static void commit(pz_session *s, const pz_action *action, game_state *next)
     game_ui *ui = s->ui;
     s->ui = s->trial_ui;
     s->trial_ui = ui;
-    memcpy(s->own, s->trial_own, sizeof s->own);
+    memcpy(s->extra, s->trial_extra, sizeof s->extra);
     memcpy(s->record, s->trial_record, (size_t)s->layout->record_size);
     if (next) {
         game_state *old = s->state;
@@ -204,7 +204,7 @@ int pz_end_of(const pz_session *s)
 void pz_publish(pz_session *s)
 {
     pz_observe_board(s, s->state, s->record);
-    pz_observe_ui(s, s->state, s->ui, s->own, s->record);
+    pz_observe_ui(s, s->state, s->ui, s->extra, s->record);
     pz_judge(s);
     pz_repeats_count(s, pz_repeats_key(s));
     s->outcome->ended = pz_end_of(s);

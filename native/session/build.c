@@ -90,7 +90,7 @@ void pz_build(pz_session *s)
     s->ui = engine->new_ui(s->state);
     s->trial_ui = engine->new_ui(s->state);
     pz_pool_clean(s->pool, false);
-    if (s->puzzle->start_ui) s->puzzle->start_ui(s->state, s->ui, s->own);
+    if (s->puzzle->start_ui) s->puzzle->start_ui(s->state, s->ui, s->extra);
     s->dr = drawing_new(&pz_no_drawing, NULL, NULL);
     s->ds = engine->new_drawstate(s->dr, s->state);
     engine->set_size(s->dr, s->ds, s->params, engine->preferred_tilesize);
@@ -168,7 +168,7 @@ int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed
     return error;
 }
 
-/* All but the mark that a thread is in there. */
+/* All of it but the mark that a thread is at work. */
 static void move_game(pz_session *to, const pz_session *from)
 {
     const size_t head = offsetof(pz_session, puzzle);

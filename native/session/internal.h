@@ -18,12 +18,12 @@ typedef struct pz_picture pz_picture;
 
 typedef struct pz_player {
     game_ui *ui;
-    int own[PZ_OWN];
+    int extra[PZ_EXTRA];
 } pz_player;
 
 /* What every step touches stands first. */
 struct pz_session {
-    atomic_bool busy;     /* one thread at a time: a second one is refused, not let in; belongs to the place, not the game */
+    atomic_bool busy;     /* one thread at a time, a second one is refused; stays when the session takes over another game */
     const pz_puzzle *puzzle;
     game_state *state;
     game_ui *ui, *trial_ui;
@@ -33,9 +33,9 @@ struct pz_session {
     pz_outcome *outcome;
     pz_repeat *repeats;
     int32_t repeats_room, repeats_used;
-    int own[PZ_OWN], trial_own[PZ_OWN];
+    int extra[PZ_EXTRA], trial_extra[PZ_EXTRA];
     int flags, n_actions, fault;
-    pz_player *players;   /* who waits; the entry of the present player is stale. NULL while there is only one */
+    pz_player *players;   /* those who wait; the entry of the present player is stale. NULL while there is only one */
     int n_players, player;
     bool stuck, loaded;   /* loaded: from a save, without its aux so far */
     int max_steps, max_repeats;
@@ -64,7 +64,7 @@ struct pz_session {
 void pz_copy_ui(const pz_session *session, game_ui *to, const game_ui *from, const game_state *state);
 
 /*
- * Try an action from the present state. Afterwards trial_ui, trial_own and trial_record hold what would be; *next is the
+ * Try an action from the present state. Afterwards trial_ui, trial_extra and trial_record hold what would be; *next is the
  * state that would follow, or NULL when it stays. Returns whether the observation differs.
  */
 bool pz_attempt(pz_session *session, const pz_action *action, game_state **next);
@@ -73,7 +73,7 @@ bool pz_attempt(pz_session *session, const pz_action *action, game_state **next)
 void pz_step_guarded(pz_session *session, int action, bool lean);
 void pz_undo_guarded(pz_session *session);
 
-/* Have memory under way to the caches before it is looked at; and all that a step of a session reads. */
+/* Start to load memory into the caches before it is needed; and all that a step of a session reads. */
 static inline void pz_fetch(const void *at, size_t size)
 {
     for (size_t line = 0; line < size; line += 64) __builtin_prefetch((const char *)at + line, 1);
@@ -131,7 +131,7 @@ extern const char pz_save_magic[PZ_SAVE_HEAD];
 
 /* ---- Layouts (layout.c) ---- */
 
-/* One is made from parameters, or held in common by all who use the same parameters until the last releases it. */
+/* Make one from parameters; or hold one that all sessions of the same parameters share, until the last releases it. */
 void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layout *layout);
 const pz_layout *pz_layout_hold(const pz_puzzle *puzzle, const char *text, const game_params *params);
 void pz_layout_release(const pz_layout *layout);
@@ -139,7 +139,7 @@ void pz_layout_release(const pz_layout *layout);
 /* ---- What is derived from the state, each on its own (attempt.c) ---- */
 
 void pz_observe_board(const pz_session *session, const game_state *state, char *record);
-void pz_observe_ui(const pz_session *session, const game_state *state, const game_ui *ui, const int *own, char *record);
+void pz_observe_ui(const pz_session *session, const game_state *state, const game_ui *ui, const int *extra, char *record);
 void pz_push_history(pz_session *session, game_state *state);
 /* Tell the uis of the players who wait that the state under them is about to change. */
 void pz_tell_waiting(pz_session *session, const game_state *next);
@@ -161,7 +161,7 @@ enum { PZ_REPEATS_FIRST = 64, PZ_REPEATS_LAST = 1 << 15 };
 pz_repeat *pz_repeats_new(int32_t room);
 pz_repeat *pz_repeats_find(pz_repeat *table, int32_t room, uint64_t entry); /* or where it belongs */
 uint64_t pz_repeats_key(const pz_session *session);
-/* Have the entry of a key under way to the caches before it is looked at. */
+/* Start to load the entry of a key into the caches. */
 void pz_repeats_fetch(const pz_session *session, uint64_t key);
 /* Count the present observation, and write to the outcome how often it was seen before; to stay is to see it again. */
 void pz_repeats_count(pz_session *session, uint64_t key);

@@ -38,7 +38,7 @@ void pz_add_field(pz_layout *layout, bool is_ui, const char *name, int low, int 
     const int32_t align = field->itemsize - 1;
     field->offset = (layout->record_size + align) & ~align;
     layout->record_size = field->offset + field->count * field->itemsize;
-    layout->slots[layout->n_fields - 1] = (pz_slot){field->offset, field->count, field->itemsize};
+    layout->spans[layout->n_fields - 1] = (pz_span){field->offset, field->count, field->itemsize};
     if (!is_ui) layout->n_board_fields = layout->n_fields;
 }
 
@@ -51,7 +51,7 @@ void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layou
     if (layout->ui_offset < 0) layout->ui_offset = layout->record_size;
 }
 
-/* ---- Layouts that sessions hold in common ---- */
+/* ---- Layouts that sessions share ---- */
 
 typedef struct shared {
     struct shared *next;
@@ -79,7 +79,7 @@ const pz_layout *pz_layout_hold(const pz_puzzle *puzzle, const char *text, const
     pthread_mutex_unlock(&lock);
     if (one) return &one->layout;
 
-    /* Making one may fail, and must not do so with the lock in hand. That two threads make the same does no harm. */
+    /* Making one may fail, and must not do so while the lock is held. It does no harm if two threads make the same. */
     pz_layout *made = snew(pz_layout);
     pz_make_layout(puzzle, params, made);
     one = malloc(sizeof *one + strlen(text) + 1);

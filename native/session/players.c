@@ -8,11 +8,11 @@ void pz_seat(pz_session *s, int n)
     s->players = s->players ? sresize(s->players, (size_t)n, pz_player) : snewn((size_t)n, pz_player);
     for (int p = s->n_players; p < n; p++) {
         pz_player *player = &s->players[p];
-        memset(player->own, 0, sizeof player->own);
+        memset(player->extra, 0, sizeof player->extra);
         pz_pool_clean(s->pool, true);
         player->ui = s->puzzle->engine->new_ui(s->state);
         pz_pool_clean(s->pool, false);
-        if (s->puzzle->start_ui) s->puzzle->start_ui(s->state, player->ui, player->own);
+        if (s->puzzle->start_ui) s->puzzle->start_ui(s->state, player->ui, player->extra);
     }
     s->n_players = n;
 }
@@ -22,9 +22,9 @@ void pz_change_places(pz_session *s, int player)
     if (player == s->player) return;
     pz_player *from = &s->players[s->player], *to = &s->players[player];
     from->ui = s->ui;
-    memcpy(from->own, s->own, sizeof s->own);
+    memcpy(from->extra, s->extra, sizeof s->extra);
     s->ui = to->ui;
-    memcpy(s->own, to->own, sizeof s->own);
+    memcpy(s->extra, to->extra, sizeof s->extra);
     s->player = player;
 }
 
@@ -46,7 +46,7 @@ static void take_turn(pz_session *s, void *context)
     const int player = *(const int *)context;
     if (player < 0 || player >= s->n_players) pz_fail(PZ_BAD_PARAMS, "there is no player %d", player);
     pz_change_places(s, player);
-    pz_observe_ui(s, s->state, s->ui, s->own, s->record);
+    pz_observe_ui(s, s->state, s->ui, s->extra, s->record);
     pz_write_mask(s);
 }
 

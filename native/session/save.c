@@ -106,7 +106,7 @@ static void visit_ui(pz_session *s, pz_visitor *visitor)
             PZ_SOUND(visitor, ((const uint8_t *)s->ui)[*at] <= 1);
     }
     if (puzzle->sound_ui) PZ_SOUND(visitor, puzzle->sound_ui(s->ui, s->state));
-    visitor->visit(visitor, s->own, sizeof s->own);
+    visitor->visit(visitor, s->extra, sizeof s->extra);
 }
 
 /* Every player's ui, the present one's last; whose turn it is stays as it was. */
@@ -213,7 +213,7 @@ static void unpack(pz_session *s, unpacker *from, bool outside)
     for (int k = 1, present = s->player; k <= players; k++) {
         pz_change_places(s, (present + k) % players);
         if (outside) pz_check_ui(s, PZ_CORRUPT);
-        pz_observe_ui(s, s->state, s->ui, s->own, s->record);
+        pz_observe_ui(s, s->state, s->ui, s->extra, s->record);
     }
     s->loaded = outside;
     s->outcome->changed = changed;

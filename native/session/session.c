@@ -77,10 +77,10 @@ void pz_write_solution(pz_session *s, void *record)
 {
     game_state *solved = solved_state(s);
     pz_copy_ui(s, s->trial_ui, s->ui, s->state);
-    memcpy(s->trial_own, s->own, sizeof s->own);
+    memcpy(s->trial_extra, s->extra, sizeof s->extra);
     if (s->puzzle->engine->changed_state) s->puzzle->engine->changed_state(s->trial_ui, s->state, solved);
     pz_observe_board(s, solved, record);
-    pz_observe_ui(s, solved, s->trial_ui, s->trial_own, record);
+    pz_observe_ui(s, solved, s->trial_ui, s->trial_extra, record);
     s->puzzle->engine->free_game(solved);
 }
 
@@ -89,7 +89,7 @@ int pz_session_solution(pz_session *s, void *record)
     return pz_call_interruptible(s, pz_write_solution, record);
 }
 
-/* ---- What a session tells of itself ---- */
+/* ---- Facts about a session ---- */
 
 int pz_n_actions(const pz_session *s)
 {

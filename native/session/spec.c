@@ -1,4 +1,4 @@
-/* What there is to know without a session: which puzzles there are, and of each its parameters, presets and fields. */
+/* What can be asked without a session: which puzzles there are, and the parameters, presets and fields of each. */
 #include <stdlib.h>
 #include <string.h>
 

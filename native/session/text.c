@@ -57,7 +57,7 @@ static void print_session(pz_session *s, void *context)
     pz_text text = {NULL, 0, 0};
     char *board = NULL;
     if (s->puzzle->text)
-        board = s->puzzle->text(s->params, s->state, s->ui, s->own);
+        board = s->puzzle->text(s->params, s->state, s->ui, s->extra);
     else if (engine->can_format_as_text_ever && engine->can_format_as_text_now(s->params))
         board = engine->text_format(s->state);
     if (board)
