@@ -6,6 +6,7 @@ enum { FIRST = ' ', LAST = '~', ASCII = LAST - FIRST + 1 };
 /* Keen's operators are all that the 40 puzzles write beyond ASCII. */
 static const unsigned beyond_ascii[PZ_GLYPHS - ASCII] = {0xD7, 0xF7, 0x2212};
 
+/* clang-format off */
 const pz_glyph pz_glyphs[PZ_GLYPHS] = {
     /*   */ {34, ""},
     /* ! */ {16, "M 50 100 L 50 34 D 50 0"},
@@ -111,6 +112,7 @@ const pz_glyph pz_glyphs[PZ_GLYPHS] = {
     /* division */ {70, "M 0 45 L 100 45 D 50 79 D 50 11"},
     /* minus */ {66, "M 0 45 L 100 45"},
 };
+/* clang-format on */
 
 /* Three columns by five rows. */
 static const char *const small_digits[10] = {

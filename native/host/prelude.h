@@ -29,6 +29,8 @@
 
 /* Every turn of a while loop, and every start of a for loop, costs one unit of fuel: see guard.c. */
 #define while(...) while (pz_tick(), (__VA_ARGS__))
+/* clang-format off */
 #define for if (pz_tick(), 0) {} else for
+/* clang-format on */
 
 #endif

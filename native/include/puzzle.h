@@ -262,6 +262,7 @@ typedef struct pz_puzzle {
 #define PZ_BOOLS(...) (const int[]){__VA_ARGS__, -1}
 
 /* The action lists that most puzzles share. */
+/* clang-format off */
 #define PZ_ARROWS { "UP", CURSOR_UP }, { "DOWN", CURSOR_DOWN }, { "LEFT", CURSOR_LEFT }, { "RIGHT", CURSOR_RIGHT }
 #define PZ_SELECT { "SELECT", CURSOR_SELECT }
 #define PZ_SELECT2 { "SELECT2", CURSOR_SELECT2 }
@@ -270,6 +271,7 @@ typedef struct pz_puzzle {
     { "9", '9' }
 #define PZ_UNDO_ACTION { "UNDO", PZ_UNDO }
 #define PZ_END { NULL, 0 }
+/* clang-format on */
 
 /* Squares in the corner of the margin, for draw_over: that something is held, where the engine's picture does not say. */
 static inline void pz_draw_held(drawing *dr, int tile, int colour, int squares)
