@@ -106,8 +106,16 @@ int pz_rollout(const pz_puzzle *puzzle, const char *params, int flags, double ti
                int64_t episodes, const uint64_t *seeds, int max_steps, int32_t *status, int32_t *steps,
                volatile int64_t *progress)
 {
-    rollout r = {.puzzle = puzzle, .params = params, .flags = flags, .policy = policy, .max_steps = max_steps,
-                 .timeout = timeout, .seeds = seeds, .status = status, .steps = steps, .progress = progress,
+    rollout r = {.puzzle = puzzle,
+                 .params = params,
+                 .flags = flags,
+                 .policy = policy,
+                 .max_steps = max_steps,
+                 .timeout = timeout,
+                 .seeds = seeds,
+                 .status = status,
+                 .steps = steps,
+                 .progress = progress,
                  .caller = pthread_self()};
     pz_team *t = pz_team_new(threads);
     if (!t) return pz_refuse(PZ_ENGINE, "out of memory");

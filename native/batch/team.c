@@ -67,8 +67,7 @@ static void *member(void *argument)
     int seen = 0;
     pz_become_worker(&t->cancelled);
     for (;;) {
-        for (int spin = 0; spin < SPINS && atomic_load(&t->generation) == seen && !t->quit; spin++)
-            relax();
+        for (int spin = 0; spin < SPINS && atomic_load(&t->generation) == seen && !t->quit; spin++) relax();
         pthread_mutex_lock(&t->lock);
         while (atomic_load(&t->generation) == seen && !t->quit) pthread_cond_wait(&t->wake, &t->lock);
         seen = atomic_load(&t->generation);

@@ -45,8 +45,9 @@ static void expect_bounds(const pz_session *s)
         const pz_field *field = &s->layout->fields[f];
         for (int i = 0; i < field->count; i++) {
             const char *at = s->record + field->offset + i * field->itemsize;
-            int value = field->itemsize == 1 ? *(const int8_t *)at
-                      : field->itemsize == 2 ? *(const int16_t *)at : *(const int32_t *)at;
+            int value = field->itemsize == 1   ? *(const int8_t *)at
+                        : field->itemsize == 2 ? *(const int16_t *)at
+                                               : *(const int32_t *)at;
             if (value < field->low || value > field->high) {
                 EXPECT(false, "%s[%d] is %d, outside %d..%d", field->name, i, value, field->low, field->high);
                 return;
@@ -58,12 +59,13 @@ static void expect_bounds(const pz_session *s)
 static void expect_same(const pz_session *a, const pz_session *b, const char *what)
 {
     EXPECT(a->layout->record_size == b->layout->record_size &&
-           !memcmp(a->record, b->record, (size_t)a->layout->record_size), "%s: records differ", what);
+               !memcmp(a->record, b->record, (size_t)a->layout->record_size),
+           "%s: records differ", what);
     EXPECT(!memcmp(a->mask, b->mask, (size_t)a->n_actions), "%s: masks differ", what);
     EXPECT(a->outcome->status == b->outcome->status, "%s: status %d and %d", what, a->outcome->status,
            b->outcome->status);
-    EXPECT(a->outcome->moves == b->outcome->moves && a->outcome->repeats == b->outcome->repeats,
-           "%s: counters differ", what);
+    EXPECT(a->outcome->moves == b->outcome->moves && a->outcome->repeats == b->outcome->repeats, "%s: counters differ",
+           what);
     EXPECT(pz_session_hash(a) == pz_session_hash(b), "%s: hashes differ", what);
 }
 
@@ -178,8 +180,8 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
         if (error == PZ_NO_SOLUTION)
             printf("note %s %s: no solution: %s\n", puzzle->name, params, pz_last_error());
         else
-            EXPECT(!error && twin->outcome->status == 1, "solve leads to status %d, error %d %s",
-                   twin->outcome->status, error, error ? pz_last_error() : "");
+            EXPECT(!error && twin->outcome->status == 1, "solve leads to status %d, error %d %s", twin->outcome->status,
+                   error, error ? pz_last_error() : "");
         expect_bounds(twin);
         pz_session *copy = error ? NULL : clone(twin);
         if (copy) expect_same(twin, copy, "clone of the solved game");
@@ -189,8 +191,8 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
     if (seed == 1) {
         error = pz_session_text(s, &text);
         EXPECT(!error, "no text");
-        printf("%s %s #%d: %d of %d steps changed something, %d solved, %d lost, record of %d bytes\n%s\n", puzzle->name,
-               params, seed, changes, steps, solved, lost, s->layout->record_size, error ? "" : text);
+        printf("%s %s #%d: %d of %d steps changed something, %d solved, %d lost, record of %d bytes\n%s\n",
+               puzzle->name, params, seed, changes, steps, solved, lost, s->layout->record_size, error ? "" : text);
         if (!error) pz_free(text);
     }
     pz_session_free(s);
@@ -232,8 +234,8 @@ static void batch(const pz_puzzle *puzzle, int steps)
     int32_t status[SLOTS], taken[SLOTS];
     for (int policy = PZ_POLICY_RANDOM; policy <= PZ_POLICY_MASKED; policy++) {
         volatile int64_t progress = 0;
-        error = pz_rollout(puzzle, puzzle->easiest, PZ_FLAG_UNDO, 60, policy, THREADS, SLOTS, seeds, steps, status, taken,
-                           &progress);
+        error = pz_rollout(puzzle, puzzle->easiest, PZ_FLAG_UNDO, 60, policy, THREADS, SLOTS, seeds, steps, status,
+                           taken, &progress);
         EXPECT(!error, "rollout: %s", pz_last_error());
     }
     free(buffers.records), free(buffers.masks), free(buffers.outcomes), free(buffers.final_records);
@@ -320,8 +322,8 @@ static int rate(double seconds)
         }
         printf("\n");
     }
-    printf("%-12s%12.0f%12.0f   geometric mean of steps a second: without and with mask\n", "all", exp(sum[0] / pz_count()),
-           exp(sum[1] / pz_count()));
+    printf("%-12s%12.0f%12.0f   geometric mean of steps a second: without and with mask\n", "all",
+           exp(sum[0] / pz_count()), exp(sum[1] / pz_count()));
     return 0;
 }
 
@@ -344,8 +346,9 @@ int main(int argc, char **argv)
         where_params = "(default)";
         EXPECT(!pz_params_canonical(puzzle, "", 1, 0, &fallback), "default: %s", pz_last_error());
         char usual[256];
-        snprintf(usual, sizeof usual, "%s", pz_preset_count(puzzle) && !pz_preset(puzzle, 0, &(const char *){0}, &fallback)
-                 ? fallback : puzzle->human);
+        snprintf(usual, sizeof usual, "%s",
+                 pz_preset_count(puzzle) && !pz_preset(puzzle, 0, &(const char *){0}, &fallback) ? fallback
+                                                                                                 : puzzle->human);
         const char *levels[] = {puzzle->easiest, puzzle->human, usual};
         for (int seed = 1; seed <= seeds && failures == before; seed++) {
             for (int l = 0; l < 3 && argc <= 4; l++) play(puzzle, levels[l], seed, steps);

@@ -220,7 +220,8 @@ void pz_canvas_polygon(pz_canvas *canvas, const int *coords, int n, int fill, in
             for (int i = 0, j = n - 1; i < n; j = i++) {
                 int x1 = X(j), y1 = Y(j), x2 = X(i), y2 = Y(i);
                 if (x1 != x2 && y1 != y2)
-                    pz_add_stroke(&b, x1 * PZ_ONE + PZ_HALF, y1 * PZ_ONE + PZ_HALF, x2 * PZ_ONE + PZ_HALF, y2 * PZ_ONE + PZ_HALF, PZ_HALF);
+                    pz_add_stroke(&b, x1 * PZ_ONE + PZ_HALF, y1 * PZ_ONE + PZ_HALF, x2 * PZ_ONE + PZ_HALF,
+                                  y2 * PZ_ONE + PZ_HALF, PZ_HALF);
             }
             pz_paint_strokes(canvas, &b, line);
         }
@@ -275,7 +276,8 @@ static void fill_disc(const pz_canvas *canvas, int x, int y, int64_t radius, int
         }
         if (full >= 0) {
             int left = larger(clip.left, saturate(x - full)), right = smaller(clip.right, saturate(x + full + 1));
-            for (int i = 0; i < n_rows && left < right; i++) pz_fill_run(rows[i] + (ptrdiff_t)left * 3, rgb, right - left);
+            for (int i = 0; i < n_rows && left < right; i++)
+                pz_fill_run(rows[i] + (ptrdiff_t)left * 3, rgb, right - left);
             start = full + 1;
         }
         for (int64_t dx = start; dx < end; dx++) {

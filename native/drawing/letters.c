@@ -168,18 +168,16 @@ static void draw_glyph(const pz_face *face, int index, sink *s)
             px[3] = to_x, py[3] = to_y;
         }
         switch (c.letter) {
-          case 'M':
-            x = px[1], y = py[1];
-            break;
-          case 'L':
+        case 'M': x = px[1], y = py[1]; break;
+        case 'L':
             stroke(s, x, y, px[1], py[1], radius);
             x = px[1], y = py[1];
             break;
-          case 'D':
+        case 'D':
             /* Dots are a little larger than the pen, unless that would smear a single pixel. */
             stroke(s, px[1], py[1], px[1], py[1], radius > PZ_HALF * 3 / 2 ? radius * 5 / 4 : radius);
             break;
-          default:
+        default:
             for (int i = 1, whole = pieces * pieces * pieces; i <= pieces; i++) {
                 int j = pieces - i, a = j * j * j, b = 3 * j * j * i, d = 3 * j * i * i, e = i * i * i;
                 int to_x = (int)(((int64_t)a * px[0] + (int64_t)b * px[1] + (int64_t)d * px[2] + (int64_t)e * px[3]) /

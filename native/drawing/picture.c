@@ -48,7 +48,8 @@ static int fitting_tile(pz_session *s, int width, int height)
     }
     if (!low) {
         fitting_size(s, 1, &w, &h);
-        pz_fail(PZ_BAD_PARAMS, "a picture of %s %s needs at least %d x %d pixels", s->puzzle->name, s->params_text, w, h);
+        pz_fail(PZ_BAD_PARAMS, "a picture of %s %s needs at least %d x %d pixels", s->puzzle->name, s->params_text, w,
+                h);
     }
     return low;
 }
@@ -122,7 +123,8 @@ static void hand_out(const pz_picture *p, uint8_t *out, int form)
     if (form & PZ_PICTURE_GREY)
         for (size_t i = 0; i < n; i++) out[i] = grey(from + 3 * i);
     else if (form & PZ_PICTURE_PLANES)
-        for (size_t i = 0; i < n; i++) out[i] = from[3 * i], out[n + i] = from[3 * i + 1], out[2 * n + i] = from[3 * i + 2];
+        for (size_t i = 0; i < n; i++)
+            out[i] = from[3 * i], out[n + i] = from[3 * i + 1], out[2 * n + i] = from[3 * i + 2];
     else
         memcpy(out, from, 3 * n);
 }

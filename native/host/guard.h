@@ -66,8 +66,14 @@ char *pz_getenv(const char *name);
 /* A lock of the whole process. A fork waits for it: else the child could get one that is never released. */
 #define PZ_LOCK(name) \
     static pthread_mutex_t name = PTHREAD_MUTEX_INITIALIZER; \
-    static void name##_before_fork(void) { pthread_mutex_lock(&name); } \
-    static void name##_after_fork(void) { pthread_mutex_unlock(&name); } \
+    static void name##_before_fork(void) \
+    { \
+        pthread_mutex_lock(&name); \
+    } \
+    static void name##_after_fork(void) \
+    { \
+        pthread_mutex_unlock(&name); \
+    } \
     __attribute__((constructor)) static void name##_watches_forks(void) \
     { \
         pthread_atfork(name##_before_fork, name##_after_fork, name##_after_fork); \

@@ -102,9 +102,15 @@ static inline const pz_span *pz_next_span(pz_writer *out, int count)
         if ((out)->check) \
             for (i = 0; i < pz_n; i++) pz_check_item(out, pz_s, (int64_t)(expr)); \
         switch (pz_s->itemsize) { \
-          case 1: for (i = 0; i < pz_n; i++) ((int8_t *)pz_to)[i] = (int8_t)(expr); break; \
-          case 2: for (i = 0; i < pz_n; i++) ((int16_t *)pz_to)[i] = (int16_t)(expr); break; \
-          default: for (i = 0; i < pz_n; i++) ((int32_t *)pz_to)[i] = (int32_t)(expr); break; \
+        case 1: \
+            for (i = 0; i < pz_n; i++) ((int8_t *)pz_to)[i] = (int8_t)(expr); \
+            break; \
+        case 2: \
+            for (i = 0; i < pz_n; i++) ((int16_t *)pz_to)[i] = (int16_t)(expr); \
+            break; \
+        default: \
+            for (i = 0; i < pz_n; i++) ((int32_t *)pz_to)[i] = (int32_t)(expr); \
+            break; \
         } \
     } while (0)
 /* Fill the next field, a scalar. */
@@ -115,9 +121,9 @@ static inline void pz_put1(pz_writer *out, int64_t value)
     if (out->check) pz_check_item(out, span, value);
     char *to = out->bytes + span->offset;
     switch (span->itemsize) {
-      case 1: *(int8_t *)to = (int8_t)value; break;
-      case 2: *(int16_t *)to = (int16_t)value; break;
-      default: *(int32_t *)to = (int32_t)value; break;
+    case 1: *(int8_t *)to = (int8_t)value; break;
+    case 2: *(int16_t *)to = (int16_t)value; break;
+    default: *(int32_t *)to = (int32_t)value; break;
     }
 }
 
@@ -143,7 +149,8 @@ typedef struct pz_visitor {
  */
 #define PZ_SOUND(v, condition) \
     do { \
-        if ((v)->loading && !(condition)) pz_fail(PZ_CORRUPT, "the saved session holds a state that play cannot reach"); \
+        if ((v)->loading && !(condition)) \
+            pz_fail(PZ_CORRUPT, "the saved session holds a state that play cannot reach"); \
     } while (0)
 enum { PZ_MANY = 1 << 30 }; /* what a count never reaches, with room to go on counting */
 /* The same for an array: every item, as seen by expr with its index i. */
@@ -235,11 +242,11 @@ typedef struct pz_puzzle {
     /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
     bool full_redraw;
     /* NULL, or what we draw over the engine's picture: our extra ui state, or a cursor that the engine does not show. */
-    void (*draw_over)(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *extra);
+    void (*draw_over)(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                      const int *extra);
 } pz_puzzle;
 
-#define PZ_PUZZLE(id, ...) \
-    const pz_puzzle pz_puzzle_##id = { .name = #id, .engine = &pz_game_##id, __VA_ARGS__ }
+#define PZ_PUZZLE(id, ...) const pz_puzzle pz_puzzle_##id = {.name = #id, .engine = &pz_game_##id, __VA_ARGS__}
 
 /*
  * For backends that look up an old preference in the environment when the first ui is made, and keep it in a static: do

@@ -45,6 +45,7 @@ int64_t pz_search_nodes(const pz_search *search); /* kept now, or by the plain s
 /* Plain searches on a fresh pz_search; complete says that nothing within max_depth (0: no limit) was left out. */
 int pz_search_bfs(pz_search *search, int max_depth, int *complete);
 /* The estimate: items of the board that differ from target, divided by per_step, rounded up; without target 0. */
-int pz_search_ida(pz_search *search, int max_depth, int64_t max_visits, const void *target, int per_step, int *complete);
+int pz_search_ida(pz_search *search, int max_depth, int64_t max_visits, const void *target, int per_step,
+                  int *complete);
 
 #endif

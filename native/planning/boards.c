@@ -75,7 +75,8 @@ static int expand(pz_planner *p, int from, queue *open, int weight)
             fresh->keys = snewn(depth, uint8_t);
             fresh->n_keys = depth;
             fresh->keys[depth - 1] = (uint8_t)action;
-            for (int j = i, at = depth - 1; at > 0; j = in->all[j].parent) fresh->keys[--at] = (uint8_t)in->all[j].action;
+            for (int j = i, at = depth - 1; at > 0; j = in->all[j].parent)
+                fresh->keys[--at] = (uint8_t)in->all[j].action;
             if (status > 0) return to;
             fresh->h = pz_distance(p, next, fresh->record);
             push(open, to, fresh->depth + (int64_t)weight * fresh->h);

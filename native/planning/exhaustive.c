@@ -90,9 +90,9 @@ static int estimate(const deepening *d, const pz_node *n)
     if (!d->target || n->status > 0) return 0;
     const pz_session *world = n->world;
     int differ = 0;
-    for (const pz_field *field = world->layout->fields; field < world->layout->fields + world->layout->n_board_fields; field++)
-        for (int i = 0; i < field->count; i++)
-            differ += pz_item(field, n->record, i) != pz_item(field, d->target, i);
+    for (const pz_field *field = world->layout->fields; field < world->layout->fields + world->layout->n_board_fields;
+         field++)
+        for (int i = 0; i < field->count; i++) differ += pz_item(field, n->record, i) != pz_item(field, d->target, i);
     return (differ + d->per_step - 1) / d->per_step;
 }
 
@@ -166,8 +166,8 @@ static void search_deeper(pz_session *first, void *context)
 
 int pz_search_ida(pz_search *t, int max_depth, int64_t max_visits, const void *target, int per_step, int *complete)
 {
-    deepening d = {.t = t, .max_depth = max_depth, .left = max_visits, .target = target,
-                   .per_step = per_step > 0 ? per_step : 1};
+    deepening d = {
+        .t = t, .max_depth = max_depth, .left = max_visits, .target = target, .per_step = per_step > 0 ? per_step : 1};
     int error = pz_search_run(t, search_deeper, &d);
     for (int i = 1; i <= d.depth; i++) free(d.frames[i]); /* after a fault; their states go with the pool */
     free(d.table);

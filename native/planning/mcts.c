@@ -348,4 +348,3 @@ int pz_search_best(const pz_search *t)
     }
     return best;
 }
-

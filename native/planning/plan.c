@@ -233,7 +233,8 @@ static plan_result plan_or_undo(const pz_session *s, double deadline, int32_t *k
 static int plan_on_copy(const pz_session *s, double timeout, int32_t **actions, int32_t *count)
 {
     if (s->outcome->status < 0) return pz_refuse(PZ_NO_PLAN, "the game is lost");
-    if (s->puzzle->hidden) return pz_refuse(PZ_NO_PLAN, "what decides is hidden; an ExpertPolicy plays by what it sees");
+    if (s->puzzle->hidden)
+        return pz_refuse(PZ_NO_PLAN, "what decides is hidden; an ExpertPolicy plays by what it sees");
     int32_t *keys = malloc((PZ_LONGEST_PLAN + PZ_HISTORY) * sizeof *keys);
     if (!keys) return pz_refuse(PZ_ENGINE, "out of memory");
     const plan_result found = plan_or_undo(s, timeout > 0 ? pz_now() + timeout : 0, keys);

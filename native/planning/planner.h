@@ -54,7 +54,8 @@ void pz_planner_begin(pz_planner *planner, pz_session *session);
 /* Press a key at a position; the result is in the session's trial members, *next the new state if the board changes. */
 bool pz_press(pz_planner *planner, const pz_positions *in, const pz_position *at, int action, game_state **next);
 /* Keep the result of such a trial as a new position; returns its index. */
-int pz_keep(pz_planner *planner, pz_positions *in, const pz_position *from, int parent, int action, game_state *next, int h);
+int pz_keep(pz_planner *planner, pz_positions *in, const pz_position *from, int parent, int action, game_state *next,
+            int h);
 /* Copy a position to the end of other ones, with a state of its own. */
 int pz_transfer(pz_planner *planner, const pz_position *from, pz_positions *to);
 /* Forget all positions but one, which becomes the first. */

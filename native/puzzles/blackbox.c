@@ -49,10 +49,12 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h, lasers = 2 * (w + h);
     PZ_GRID(layout, "balls", h, w, 0, 1, "1 where a ball is marked");
-    PZ_VECTOR(layout, "shots", lasers, 0, PZ_PASSED, "clockwise from the top left edge square: 0 not fired, 1 hit, 2 "
+    PZ_VECTOR(layout, "shots", lasers, 0, PZ_PASSED,
+              "clockwise from the top left edge square: 0 not fired, 1 hit, 2 "
               "reflected, 3 came out elsewhere");
     PZ_VECTOR(layout, "numbers", lasers, 0, w + h, "the number that both ends of a shot that came out share, else 0");
-    PZ_VECTOR(layout, "errors", lasers, 0, 2, "after a failed check: 1 a shot that the marked balls contradict, 2 one "
+    PZ_VECTOR(layout, "errors", lasers, 0, 2,
+              "after a failed check: 1 a shot that the marked balls contradict, 2 one "
               "that the check has added");
     PZ_SCALAR(layout, "revealed", 0, 1, "1 after a check that found nothing wrong");
     PZ_UI_SCALAR(layout, "cursor_x", 0, w + 1, "column of the cursor, 0 and the last outside the box");
@@ -85,8 +87,9 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT_KEPT(v, state->grid, (state->w + 2) * (state->h + 2), pz_is_inside(state, i) ? BALL_CORRECT : 0);
     PZ_VISIT(v, state->exits, state->nlasers);
-    PZ_SOUND_ALL(v, state->nlasers, state->exits[i] == LASER_EMPTY || state->exits[i] & (LASER_HIT | LASER_REFLECT) ||
-                                    (state->exits[i] & ~LASER_FLAGMASK) < state->nlasers);
+    PZ_SOUND_ALL(v, state->nlasers,
+                 state->exits[i] == LASER_EMPTY || state->exits[i] & (LASER_HIT | LASER_REFLECT) ||
+                     (state->exits[i] & ~LASER_FLAGMASK) < state->nlasers);
     PZ_VISIT1(v, state->done);
     PZ_VISIT1(v, state->laserno);
     PZ_VISIT1(v, state->nguesses);
@@ -146,15 +149,18 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     }
     pz_print(&text, "marked %d of %d", state->nguesses, params->minballs);
     if (params->maxballs > params->minballs) pz_print(&text, " to %d", params->maxballs);
-    pz_print(&text, " balls%s\n", state->reveal ? ", all right"
-                                : state->justwrong ? ", wrong: ! contradicts them, + was fired by the check" : "");
+    pz_print(&text, " balls%s\n",
+             state->reveal      ? ", all right"
+             : state->justwrong ? ", wrong: ! contradicts them, + was fired by the check"
+                                : "");
     return text.chars;
 }
 
 /* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
-    return ui->flash_laserno >= -1 && ui->flash_laserno < (int)state->nlasers && ui->errors >= 0 && ui->errors <= PZ_MANY;
+    return ui->flash_laserno >= -1 && ui->flash_laserno < (int)state->nlasers && ui->errors >= 0 &&
+           ui->errors <= PZ_MANY;
 }
 
 PZ_PUZZLE(blackbox,

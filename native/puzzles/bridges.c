@@ -61,7 +61,8 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
     const int w = state->w, h = state->h;
     return ui->dragx_src >= -1 && ui->dragx_src < w && ui->dragy_src >= -1 && ui->dragy_src < h &&
            ui->dragx_dst >= -1 && ui->dragx_dst < w && ui->dragy_dst >= -1 && ui->dragy_dst < h &&
-           (!ui->dragging || (ui->dragx_src >= 0 && ui->dragy_src >= 0)) && ui->nlines >= 0 && ui->nlines <= MAX_BRIDGES;
+           (!ui->dragging || (ui->dragx_src >= 0 && ui->dragy_src >= 0)) && ui->nlines >= 0 &&
+           ui->nlines <= MAX_BRIDGES;
 }
 
 PZ_PUZZLE(bridges,

@@ -20,7 +20,8 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->n + 2, h = params->n + 1;
     PZ_GRID(layout, "numbers", h, w, 0, params->n, "number on each square");
-    PZ_GRID(layout, "dominoes", h, w, 0, 4, "where the other half of the square's domino lies: 1 up, 2 down, 3 left, 4 "
+    PZ_GRID(layout, "dominoes", h, w, 0, 4,
+            "where the other half of the square's domino lies: 1 up, 2 down, 3 left, 4 "
             "right; 0 for no domino");
     PZ_UI_SCALAR(layout, "cursor_x", 0, 2 * w - 2, "column of the cursor in half squares: odd between two columns");
     PZ_UI_SCALAR(layout, "cursor_y", 0, 2 * h - 2, "row of the cursor in half squares: odd between two rows");

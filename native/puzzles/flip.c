@@ -21,7 +21,8 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "dark", h, w, 0, 1, "1 where the square shows its dark side, 0 where it is as wanted");
-    PZ_GRID(layout, "effects", w * h, w * h, 0, 1, "row a, column b: 1 where selecting square a flips square b; "
+    PZ_GRID(layout, "effects", w * h, w * h, 0, 1,
+            "row a, column b: 1 where selecting square a flips square b; "
             "squares are counted row by row");
     PZ_CURSOR(layout, w, h);
 }

@@ -42,7 +42,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine lets people go on after a defeat, without end and without a chance; here a lost game stays as it is. */
-static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     if (action->key == CURSOR_SELECT && state->moves >= state->movelimit) return MOVE_NO_EFFECT;
     return interpret_move(state, ui, ds, 0, 0, action->key);

@@ -129,8 +129,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
         const space *sp = &state->grid[at];
         PZ_SOUND(v, sp->nassoc >= 0 && sp->nassoc <= n);
         PZ_SOUND(v, !(sp->flags & F_TILE_ASSOC) ||
-                 (sp->type == s_tile && sp->dotx >= 0 && sp->dotx < state->sx && sp->doty >= 0 && sp->doty < state->sy &&
-                  SPACE(state, sp->dotx, sp->doty).flags & F_DOT));
+                        (sp->type == s_tile && sp->dotx >= 0 && sp->dotx < state->sx && sp->doty >= 0 &&
+                         sp->doty < state->sy && SPACE(state, sp->dotx, sp->doty).flags & F_DOT));
     }
     sfree(changing);
     PZ_VISIT1(v, state->completed);
@@ -160,9 +160,12 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
         for (int x = 0; x < state->sx; x++) {
             const space *sp = &SPACE(state, x, y);
             char c = ' ';
-            if (sp->flags & F_DOT) c = pz_dot_name(state, x, y);
-            else if (sp->type == s_vertex) c = '+';
-            else if (sp->type == s_edge && sp->flags & F_EDGE_SET) c = IS_VERTICAL_EDGE(x) ? '|' : '-';
+            if (sp->flags & F_DOT)
+                c = pz_dot_name(state, x, y);
+            else if (sp->type == s_vertex)
+                c = '+';
+            else if (sp->type == s_edge && sp->flags & F_EDGE_SET)
+                c = IS_VERTICAL_EDGE(x) ? '|' : '-';
             else if (sp->type == s_tile && sp->flags & F_TILE_ASSOC)
                 c = (char)(pz_dot_name(state, sp->dotx, sp->doty) - 'A' + 'a');
             pz_print(&text, "%c", c);
@@ -175,7 +178,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 }
 
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *extra)
+                         const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_EDGE, ui->dragging);
 }

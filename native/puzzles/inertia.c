@@ -3,8 +3,8 @@
 #include <inertia.c>
 
 /* The engine takes digits from the numeric keypad only. */
-#define PZ_KEYPAD(digit) { #digit, MOD_NUM_KEYPAD | ('0' + digit) }
-static const pz_action pz_actions[] = {PZ_KEYPAD(1), PZ_KEYPAD(2), PZ_KEYPAD(3), PZ_KEYPAD(4), PZ_KEYPAD(6),
+#define PZ_KEYPAD(digit) {#digit, MOD_NUM_KEYPAD | ('0' + digit)}
+static const pz_action pz_actions[] = {PZ_KEYPAD(1), PZ_KEYPAD(2), PZ_KEYPAD(3), PZ_KEYPAD(4),   PZ_KEYPAD(6),
                                        PZ_KEYPAD(7), PZ_KEYPAD(8), PZ_KEYPAD(9), PZ_UNDO_ACTION, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
@@ -15,10 +15,10 @@ static double pz_optimal_steps(const game_params *params)
 static int pz_ground(char square)
 {
     switch (square) {
-      case STOP: return 1;
-      case WALL: return 2;
-      case MINE: return 3;
-      default: return 0;
+    case STOP: return 1;
+    case WALL: return 2;
+    case MINE: return 3;
+    default: return 0;
     }
 }
 

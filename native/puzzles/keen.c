@@ -13,10 +13,10 @@ static double pz_optimal_steps(const game_params *params)
 static int pz_operation(long clue)
 {
     switch (clue & CMASK) {
-      case C_ADD: return 1;
-      case C_MUL: return 2;
-      case C_SUB: return 3;
-      default: return 4;
+    case C_ADD: return 1;
+    case C_MUL: return 2;
+    case C_SUB: return 3;
+    default: return 4;
     }
 }
 
@@ -32,7 +32,8 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     int product = 1;
     for (int k = 0; k < MAXBLK; k++) product *= w;
     PZ_GRID(layout, "blocks", w, w, 0, squares - 1, "block of each square, named by the block's first square");
-    PZ_GRID(layout, "operations", w, w, 0, 4, "clue on a block's first square: 1 sum, 2 product, 3 difference, 4 "
+    PZ_GRID(layout, "operations", w, w, 0, 4,
+            "clue on a block's first square: 1 sum, 2 product, 3 difference, 4 "
             "quotient; 0 on other squares");
     PZ_GRID(layout, "values", w, w, 0, product, "what the operation must give, on a block's first square");
     PZ_GRID(layout, "digits", w, w, 0, w, "digit entered, 0 for none");
@@ -78,7 +79,8 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
         } else {
             names[at] = names[first];
         }
-        pz_print(&text, "%c%c%s", names[at], state->grid[at] ? '0' + state->grid[at] : '.', at % w < w - 1 ? " " : "\n");
+        pz_print(&text, "%c%c%s", names[at], state->grid[at] ? '0' + state->grid[at] : '.',
+                 at % w < w - 1 ? " " : "\n");
     }
     for (int at = 0; at < w * w; at++)
         if (pz_is_clue(state, at))

@@ -64,7 +64,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* A solved game hides the cursor, and SELECT would then only show it again. */
-static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     ui->cur_visible = true;
     return interpret_move(state, ui, ds, 0, 0, action->key);

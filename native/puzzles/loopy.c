@@ -36,8 +36,8 @@ static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END}
 static const struct {
     int faces, order;
 } pz_grids[] = {
-    {1, 4}, {3, 3}, {1, 6}, {3, 4}, {2, 5}, {6, 6}, {2, 8}, {6, 4}, {6, 5}, {3, 12}, {6, 12}, {1, 4}, {1, 4}, {12, 12},
-    {3, 6}, {6, 12}, {1, 14}, {1, 14},
+    {1, 4},  {3, 3},  {1, 6}, {3, 4}, {2, 5},   {6, 6}, {2, 8},  {6, 4},  {6, 5},
+    {3, 12}, {6, 12}, {1, 4}, {1, 4}, {12, 12}, {3, 6}, {6, 12}, {1, 14}, {1, 14},
 };
 
 static double pz_optimal_steps(const game_params *params)
@@ -80,16 +80,16 @@ static bool pz_most(const game_params *params, int *faces, int *edges)
 {
     const int area = params->w * params->h, rim = params->w + params->h;
     switch (params->type) {
-      case LOOPY_GRID_PENROSE_P2:
-      case LOOPY_GRID_PENROSE_P3:
+    case LOOPY_GRID_PENROSE_P2:
+    case LOOPY_GRID_PENROSE_P3:
         *faces = area;
         *edges = 2 * area + rim;
         return true;
-      case LOOPY_GRID_HATS:
+    case LOOPY_GRID_HATS:
         *faces = 3 * area / 4;
         *edges = 7 * *faces + rim;
         return true;
-      case LOOPY_GRID_SPECTRES:
+    case LOOPY_GRID_SPECTRES:
         *faces = 4 * area / 5;
         *edges = 7 * *faces + rim;
         return true;
@@ -222,7 +222,8 @@ static int pz_neighbour(const grid *g, int from, int key)
     return best;
 }
 
-static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     if (action->key == CURSOR_SELECT || action->key == CURSOR_SELECT2) {
         char move[32];
@@ -238,7 +239,7 @@ static char *pz_press(const game_state *state, game_ui *ui, int *extra, const ga
 
 /* A spot on the middle of the edge, so that the edge's own colour stays visible on both sides of it. */
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *extra)
+                         const int *extra)
 {
     const grid *g = state->game_grid;
     const grid_edge *edge = g->edges[extra[0]];

@@ -21,7 +21,8 @@ static const char *pz_check_params(const game_params *params)
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
-    PZ_GRID(layout, "dominoes", h, w, 0, 4, "where the other half of the square's domino lies: 1 up, 2 down, 3 left, 4 "
+    PZ_GRID(layout, "dominoes", h, w, 0, 4,
+            "where the other half of the square's domino lies: 1 up, 2 down, 3 left, 4 "
             "right; 0 for no domino");
     PZ_VECTOR(layout, "row_plus", h, -1, (w + 1) / 2, "plus poles in each row, -1 for not told");
     PZ_VECTOR(layout, "row_minus", h, -1, (w + 1) / 2, "minus poles in each row, -1 for not told");
@@ -75,7 +76,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* A solved game hides the cursor, and SELECT would then only show it again. */
-static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     ui->cur_visible = true;
     return interpret_move(state, ui, ds, 0, 0, action->key);
@@ -99,8 +101,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     for (int x = 0; x < w; x++) pz_print_count(&text, columns[3 * x + POSITIVE]);
     for (int y = 0; y <= h; y++) {
         pz_print(&text, "\n   ");
-        for (int x = 0; x < w; x++)
-            pz_print(&text, y && y < h && pz_partner(state, y * w + x) == 1 ? "+  " : "+--");
+        for (int x = 0; x < w; x++) pz_print(&text, y && y < h && pz_partner(state, y * w + x) == 1 ? "+  " : "+--");
         pz_print(&text, "+\n");
         if (y == h) break;
         pz_print_count(&text, rows[3 * y + POSITIVE]);

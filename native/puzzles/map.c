@@ -15,10 +15,10 @@ static double pz_optimal_steps(const game_params *params)
 static int pz_quarter(const game_ui *ui)
 {
     switch (ui->cur_lastmove) {
-      case CURSOR_UP: return TE;
-      case CURSOR_LEFT: return LE;
-      case CURSOR_RIGHT: return RE;
-      default: return BE; /* also before the first arrow */
+    case CURSOR_UP: return TE;
+    case CURSOR_LEFT: return LE;
+    case CURSOR_RIGHT: return RE;
+    default: return BE; /* also before the first arrow */
     }
 }
 
@@ -31,11 +31,13 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_VECTOR(layout, "fixed", n, 0, 1, "1 where the region's colour is given");
     PZ_VECTOR(layout, "colours", n, 0, FOUR, "colour of each region, 0 for none");
     PZ_CURSOR(layout, w, h);
-    PZ_UI_SCALAR(layout, "cursor_quarter", 0, 3, "quarter of the square that the cursor points at: 0 top, 1 bottom, "
+    PZ_UI_SCALAR(layout, "cursor_quarter", 0, 3,
+                 "quarter of the square that the cursor points at: 0 top, 1 bottom, "
                  "2 left, 3 right");
     PZ_UI_SCALAR(layout, "dragging", 0, 1, "1 while a colour, or the lack of one, is held");
     PZ_UI_SCALAR(layout, "held_colour", 0, FOUR, "colour that is held, 0 for none");
-    PZ_UI_SCALAR(layout, "drag_moved", 0, 1, "1 once an arrow was pressed while dragging; until then SELECT clears the "
+    PZ_UI_SCALAR(layout, "drag_moved", 0, 1,
+                 "1 once an arrow was pressed while dragging; until then SELECT clears the "
                  "region");
 }
 
@@ -87,8 +89,11 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     }
     for (int region = 0; region < params->n; region++) {
         const int colour = state->colouring[region];
-        pz_print(&text, "%s%d=%c%s", region % 10 ? " " : region ? "\n" : "", region, colour < 0 ? '.' : '1' + colour,
-                 state->map->immutable[region] ? "*" : "");
+        pz_print(&text, "%s%d=%c%s",
+                 region % 10 ? " "
+                 : region    ? "\n"
+                             : "",
+                 region, colour < 0 ? '.' : '1' + colour, state->map->immutable[region] ? "*" : "");
     }
     pz_print(&text, "\n");
     return text.chars;
@@ -102,7 +107,8 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 }
 
 /* The engine does not show that the cursor moved with the colour in hand; what SELECT does depends on it. */
-static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *extra)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     const int at = BORDER / 4, size = max(BORDER / 3, 1);
     if (ui->drag_colour > -2 && ui->cur_moved) draw_rect(dr, at, at, size, size, COL_GRID);

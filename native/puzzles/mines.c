@@ -101,7 +101,11 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
         const int value = state->grid[at];
         flags += value == PZ_FLAGGED;
         pz_print(&text, "%c%s",
-                 value == PZ_FLAGGED ? 'F' : value == PZ_EXPLODED ? '*' : value < 0 ? '#' : value ? '0' + value : '.',
+                 value == PZ_FLAGGED    ? 'F'
+                 : value == PZ_EXPLODED ? '*'
+                 : value < 0            ? '#'
+                 : value                ? '0' + value
+                                        : '.',
                  (at + 1) % state->w ? " " : "\n");
     }
     pz_print(&text, "flags %d of %d mines%s\n", flags, pz_mine_count(state),
@@ -111,7 +115,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 
 /* The engine's own cursor does not show on numbers with too many flags: a double frame shows on everything. */
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *extra)
+                         const int *extra)
 {
     const int x = COORD(ui->cur_x) + 2, y = COORD(ui->cur_y) + 2, size = TILE_SIZE - 4;
     if (size < 3) return;

@@ -52,7 +52,10 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
         const struct board_cell *cell = &state->board->actual_board[at];
         const char mark = state->cells_contents[at];
         pz_print(&text, "%c%c%s", cell->shown ? '0' + cell->clue : ' ',
-                 mark & STATE_MARKED ? '#' : mark & STATE_BLANK ? '-' : '.', at % w < w - 1 ? " " : "\n");
+                 mark & STATE_MARKED  ? '#'
+                 : mark & STATE_BLANK ? '-'
+                                      : '.',
+                 at % w < w - 1 ? " " : "\n");
     }
     return text.chars;
 }

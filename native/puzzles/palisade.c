@@ -58,8 +58,9 @@ static void pz_visit(game_state *state, pz_visitor *v)
     const int w = state->shared->params.w, n = w * state->shared->params.h;
     PZ_VISIT(v, state->borders, n);
     /* Regions are followed wherever there is no border, so the board's own must be there. */
-    PZ_SOUND_ALL(v, n, (i >= w || state->borders[i] & BORDER_U) && (i < n - w || state->borders[i] & BORDER_D) &&
-                       (i % w || state->borders[i] & BORDER_L) && ((i + 1) % w || state->borders[i] & BORDER_R));
+    PZ_SOUND_ALL(v, n,
+                 (i >= w || state->borders[i] & BORDER_U) && (i < n - w || state->borders[i] & BORDER_D) &&
+                     (i % w || state->borders[i] & BORDER_L) && ((i + 1) % w || state->borders[i] & BORDER_R));
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
 }
@@ -72,7 +73,8 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
     ui->show = ui->legacy_cursor = true;
 }
 
-static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     if (action->key == MOD_CTRL) {
         extra[PZ_CTRL] = !extra[PZ_CTRL];
@@ -95,7 +97,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 
 /* A black square in the corner of the margin while CTRL is held. */
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *extra)
+                         const int *extra)
 {
     const int at = MARGIN / 4, size = max(MARGIN / 2, 1);
     draw_rect(dr, at, at, size, size, extra[PZ_CTRL] ? COL_GRID : COL_BACKGROUND);

@@ -93,9 +93,10 @@ static void pz_visit(game_state *state, pz_visitor *v)
     const int n = state->shared->sz;
     PZ_VISIT(v, state->lines, n);
     const int w = state->shared->w;
-    PZ_SOUND_ALL(v, n, !(state->lines[i] & ~(R | U | L | D)) && !(i % w == 0 && state->lines[i] & L) &&
-                       !((i + 1) % w == 0 && state->lines[i] & R) && !(i < w && state->lines[i] & U) &&
-                       !(i >= n - w && state->lines[i] & D));
+    PZ_SOUND_ALL(v, n,
+                 !(state->lines[i] & ~(R | U | L | D)) && !(i % w == 0 && state->lines[i] & L) &&
+                     !((i + 1) % w == 0 && state->lines[i] & R) && !(i < w && state->lines[i] & U) &&
+                     !(i >= n - w && state->lines[i] & D));
     PZ_VISIT(v, state->errors, n);
     PZ_VISIT(v, state->marks, n);
     PZ_VISIT1(v, state->completed);
@@ -157,7 +158,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *extra)
+                         const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_BLACK, ui->ndragcoords >= 0);
 }

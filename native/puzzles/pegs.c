@@ -84,7 +84,10 @@ static int pz_distance(const game_state *state)
 enum { PZ_KNOWN = 1 << 21, PZ_JUMPS = 4 * 64 };
 
 typedef struct pz_solver {
-    struct { uint64_t all, before; int from, to; } jumps[PZ_JUMPS];
+    struct {
+        uint64_t all, before;
+        int from, to;
+    } jumps[PZ_JUMPS];
     int n_jumps, n_known, depth;
     int way[64];
     uint64_t *known;

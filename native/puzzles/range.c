@@ -27,7 +27,8 @@ static const char *pz_check_params(const game_params *params)
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
-    PZ_GRID(layout, "clues", h, w, 0, w + h - 1, "white squares that are in view from here, this one included; 0 for "
+    PZ_GRID(layout, "clues", h, w, 0, w + h - 1,
+            "white squares that are in view from here, this one included; 0 for "
             "no clue");
     PZ_GRID(layout, "colours", h, w, 0, 2, "1 painted black, 2 dotted as white, 0 for neither and for clues");
     PZ_CURSOR(layout, w, h);
@@ -71,7 +72,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 
 /* The engine's own cursor does not show on squares with an error: a double frame shows on everything. */
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *extra)
+                         const int *extra)
 {
     const int x = COORD(ui->c) + 2, y = COORD(ui->r) + 2, size = TILESIZE - 4;
     if (size < 3) return;

@@ -102,7 +102,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *extra)
+                         const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_LINE, ui->cur_dragging);
 }
@@ -112,9 +112,9 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     const int x = 2 * state->w, y = 2 * state->h;
     return ui->drag_start_x >= -1 && ui->drag_start_x <= x && ui->drag_start_y >= -1 && ui->drag_start_y <= y &&
-           ui->drag_end_x >= -1 && ui->drag_end_x <= x && ui->drag_end_y >= -1 && ui->drag_end_y <= y &&
-           ui->x1 >= -1 && ui->x1 <= state->w && ui->x2 >= -1 && ui->x2 <= state->w &&
-           ui->y1 >= -1 && ui->y1 <= state->h && ui->y2 >= -1 && ui->y2 <= state->h;
+           ui->drag_end_x >= -1 && ui->drag_end_x <= x && ui->drag_end_y >= -1 && ui->drag_end_y <= y && ui->x1 >= -1 &&
+           ui->x1 <= state->w && ui->x2 >= -1 && ui->x2 <= state->w && ui->y1 >= -1 && ui->y1 <= state->h &&
+           ui->y2 >= -1 && ui->y2 <= state->h;
 }
 
 PZ_PUZZLE(rect,

@@ -53,7 +53,8 @@ static bool pz_is_wrong(const game_state *state, int at)
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h, n = w * h;
-    PZ_GRID(layout, "directions", h, w, 0, PZ_STAR, "where the square points: 0 up, then clockwise by eighths to 7; 8 "
+    PZ_GRID(layout, "directions", h, w, 0, PZ_STAR,
+            "where the square points: 0 up, then clockwise by eighths to 7; 8 "
             "for the last square");
     PZ_GRID(layout, "numbers", h, w, min(0, 3 - n), n, "number given or reached by counting along links, 0 for none");
     PZ_GRID(layout, "fixed", h, w, 0, 1, "1 where the number is given");
@@ -139,7 +140,8 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 }
 
 /* The engine hides the cursor when the game is won, and SELECT would then only bring it back, even after an undo. */
-static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     ui->cshow = true;
     if (ui->dragging) pz_join_chains((game_state *)state); /* a cache, which mere questions rearrange, too */

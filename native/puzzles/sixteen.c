@@ -15,7 +15,8 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "tiles", h, w, 1, w * h, "number on each tile");
     PZ_UI_SCALAR(layout, "cursor_x", -1, w, "column of the cursor, -1 or the width beside the board");
     PZ_UI_SCALAR(layout, "cursor_y", -1, h, "row of the cursor, -1 or the height above or below the board");
-    PZ_UI_SCALAR(layout, "lock", 0, 2, "what an arrow does: 0 moves the cursor, 1 slides the tile and the cursor with "
+    PZ_UI_SCALAR(layout, "lock", 0, 2,
+                 "what an arrow does: 0 moves the cursor, 1 slides the tile and the cursor with "
                  "it, 2 slides the tile only");
 }
 
@@ -42,7 +43,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *extra)
+                         const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_TEXT, ui->cur_mode);
 }

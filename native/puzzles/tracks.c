@@ -96,7 +96,8 @@ static bool pz_is_sound(const game_state *state)
     return squares >= 2 && (S_E_DIRS(state, 0, state->numbers->row_s, E_TRACK) & L);
 }
 
-static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     if (action->key == CURSOR_SELECT && !pz_is_sound(state)) return MOVE_NO_EFFECT;
     return interpret_move(state, ui, ds, 0, 0, action->key);
@@ -133,8 +134,11 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
             pz_print(&text, "%s", pz_horizontal(state, y * (w + 1) + x) ? "---" : "   ");
             if (x == w) break;
             const unsigned flags = state->sflags[y * w + x];
-            pz_print(&text, "%c", flags & S_CLUE ? '#' : flags & S_TRACK ? 'o' :
-                     S_E_DIRS(state, x, y, E_TRACK) ? '+' : '.');
+            pz_print(&text, "%c",
+                     flags & S_CLUE                   ? '#'
+                     : flags & S_TRACK                ? 'o'
+                     : S_E_DIRS(state, x, y, E_TRACK) ? '+'
+                                                      : '.');
         }
         pz_print(&text, "%3d\n", state->numbers->numbers[w + y]);
     }
@@ -150,7 +154,8 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 }
 
 /* The engine shows a mark only where no track is yet, but it outlives that track. */
-static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *extra)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     const int w = state->p.w, h = state->p.h, size = max(TILE_SIZE / 8, 1);
     for (int i = 0; i < w * h; i++)

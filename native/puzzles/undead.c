@@ -62,9 +62,9 @@ static bool pz_sighting_error(const game_state *state, int k)
 static int pz_mirror(const game_state *state, int at)
 {
     switch (state->common->grid[pz_square(state, at)]) {
-      case CELL_MIRROR_L: return 1;
-      case CELL_MIRROR_R: return 2;
-      default: return 0;
+    case CELL_MIRROR_L: return 1;
+    case CELL_MIRROR_R: return 2;
+    default: return 0;
     }
 }
 
@@ -72,10 +72,10 @@ static int pz_monster(const game_state *state, int at)
 {
     const int index = state->common->xinfo[pz_square(state, at)];
     switch (index < 0 ? 0 : state->guess[index]) {
-      case 1: return 1;
-      case 2: return 2;
-      case 4: return 3;
-      default: return 0;
+    case 1: return 1;
+    case 2: return 2;
+    case 4: return 3;
+    default: return 0;
     }
 }
 

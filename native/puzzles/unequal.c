@@ -18,12 +18,12 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     const bool adjacent = params->mode == MODE_ADJACENT;
     PZ_GRID(layout, "digits", o, o, 0, o, "number in each square, 0 for none");
     PZ_GRID(layout, "fixed", o, o, 0, 1, "1 where the number is given");
-    PZ_GRID(layout, "signs_across", o, o - 1, adjacent ? 0 : -1, 1, adjacent
-            ? "1 where the square and its right neighbour must be consecutive; at 0 they must not"
-            : "1 where the square must be greater than its right neighbour, -1 smaller, 0 no sign");
-    PZ_GRID(layout, "signs_down", o - 1, o, adjacent ? 0 : -1, 1, adjacent
-            ? "1 where the square and the one below must be consecutive; at 0 they must not"
-            : "1 where the square must be greater than the one below, -1 smaller, 0 no sign");
+    PZ_GRID(layout, "signs_across", o, o - 1, adjacent ? 0 : -1, 1,
+            adjacent ? "1 where the square and its right neighbour must be consecutive; at 0 they must not"
+                     : "1 where the square must be greater than its right neighbour, -1 smaller, 0 no sign");
+    PZ_GRID(layout, "signs_down", o - 1, o, adjacent ? 0 : -1, 1,
+            adjacent ? "1 where the square and the one below must be consecutive; at 0 they must not"
+                     : "1 where the square must be greater than the one below, -1 smaller, 0 no sign");
     PZ_GRID(layout, "errors", o, o, 0, 1, "1 where the number stands twice in its row or column");
     PZ_GRID(layout, "sign_errors_across", o, o - 1, 0, 1, "1 where a square and its right neighbour break their sign");
     PZ_GRID(layout, "sign_errors_down", o - 1, o, 0, 1, "1 where a square and the one below break their sign");

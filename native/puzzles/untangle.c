@@ -61,7 +61,8 @@ static long pz_y(const point *p)
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int n = params->n, last = pz_extent(params) - 1;
-    PZ_GRID(layout, "points", n, 2, 0, last, "x and y of each point, in 64ths of a unit; a held point still counts as "
+    PZ_GRID(layout, "points", n, 2, 0, last,
+            "x and y of each point, in 64ths of a unit; a held point still counts as "
             "where it was");
     PZ_GRID(layout, "edges", n, n, 0, 1, "1 where a line joins the two points");
     PZ_GRID(layout, "crossed", n, n, 0, 1, "1 where the line between the two points crosses another");
@@ -154,7 +155,8 @@ static int pz_neighbour(const game_state *state, int from, int key)
  * A point that is held stays on the board: the engine would let it go off for ever, to cancel the move when it is
  * dropped there. And what is dropped where it was picked up is no move.
  */
-static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     const int held = ui->dragpoint;
     if (held < 0 && action->key != CURSOR_SELECT) {

@@ -50,9 +50,9 @@ int32_t pz_item(const pz_field *field, const char *bytes, int i)
 {
     const char *at = bytes + field->offset + i * field->itemsize;
     switch (field->itemsize) {
-      case 1: return *(const int8_t *)at;
-      case 2: return *(const int16_t *)at;
-      default: return *(const int32_t *)at;
+    case 1: return *(const int8_t *)at;
+    case 2: return *(const int16_t *)at;
+    default: return *(const int32_t *)at;
     }
 }
 
@@ -60,8 +60,8 @@ void pz_check_item(const pz_writer *out, const pz_span *span, int64_t value)
 {
     const pz_field *field = &out->layout->fields[span - out->layout->spans];
     if (value >= field->low && value <= field->high) return;
-    pz_fail(out->check, "%s is %lld in one place, outside its bounds %d to %d", field->name, (long long)value, field->low,
-            field->high);
+    pz_fail(out->check, "%s is %lld in one place, outside its bounds %d to %d", field->name, (long long)value,
+            field->low, field->high);
 }
 
 /* ---- One attempt ---- */
@@ -93,9 +93,8 @@ bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
         if (puzzle->engine->changed_state) puzzle->engine->changed_state(s->trial_ui, s->state, previous);
         *next = previous;
     } else {
-        char *move = puzzle->press
-            ? puzzle->press(s->state, s->trial_ui, s->trial_extra, s->ds, action)
-            : puzzle->engine->interpret_move(s->state, s->trial_ui, s->ds, 0, 0, action->key);
+        char *move = puzzle->press ? puzzle->press(s->state, s->trial_ui, s->trial_extra, s->ds, action)
+                                   : puzzle->engine->interpret_move(s->state, s->trial_ui, s->ds, 0, 0, action->key);
         if (move && move != MOVE_UI_UPDATE && move != MOVE_NO_EFFECT && move != MOVE_UNUSED) {
             *next = puzzle->engine->execute_move(s->state, move);
             sfree(move);
@@ -128,7 +127,8 @@ void pz_write_mask(pz_session *s)
     for (int a = 0; a < s->n_actions; a++) {
         const pz_action *action = &puzzle->actions[a];
         int legal = s->stuck || !puzzle->legal || action->key == PZ_UNDO
-            ? -1 : puzzle->legal(s->state, s->ui, s->extra, action);
+                        ? -1
+                        : puzzle->legal(s->state, s->ui, s->extra, action);
         if (legal < 0) {
             game_state *next;
             legal = pz_attempt(s, action, &next);

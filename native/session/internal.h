@@ -23,7 +23,8 @@ typedef struct pz_player {
 
 /* What every step touches stands first. */
 struct pz_session {
-    atomic_bool busy;     /* one thread at a time, a second one is refused; stays when the session takes over another game */
+    atomic_bool
+        busy;     /* one thread at a time, a second one is refused; stays when the session takes over another game */
     const pz_puzzle *puzzle;
     game_state *state;
     game_ui *ui, *trial_ui;
@@ -139,7 +140,8 @@ void pz_layout_release(const pz_layout *layout);
 /* ---- What is derived from the state, each on its own (attempt.c) ---- */
 
 void pz_observe_board(const pz_session *session, const game_state *state, char *record);
-void pz_observe_ui(const pz_session *session, const game_state *state, const game_ui *ui, const int *extra, char *record);
+void pz_observe_ui(const pz_session *session, const game_state *state, const game_ui *ui, const int *extra,
+                   char *record);
 void pz_push_history(pz_session *session, game_state *state);
 /* Tell the uis of the players who wait that the state under them is about to change. */
 void pz_tell_waiting(pz_session *session, const game_state *next);

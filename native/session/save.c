@@ -91,7 +91,8 @@ static void get_bools(pz_visitor *visitor, void *data, size_t size)
     unpacker *from = (unpacker *)visitor;
     get_int(from, (int64_t)size, (int64_t)size);
     for (size_t i = 0; i < size && from->at + i < from->end; i++)
-        if (from->at[i] > 1) pz_fail(PZ_CORRUPT, "the saved session holds a truth value that is neither true nor false");
+        if (from->at[i] > 1)
+            pz_fail(PZ_CORRUPT, "the saved session holds a truth value that is neither true nor false");
     get(from, data, size);
 }
 
@@ -292,10 +293,12 @@ int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result)
     if (size > INT_MAX) return pz_refuse(PZ_CORRUPT, "this is too large to be a saved session");
     if (size < PZ_SAVE_HEAD + PZ_SAVE_DIGEST) return pz_refuse(PZ_CORRUPT, "the saved session is truncated");
     if (memcmp(bytes, pz_save_magic, 6)) return pz_refuse(PZ_CORRUPT, "this is no saved session");
-    if (memcmp(bytes, pz_save_magic, PZ_SAVE_HEAD)) return pz_refuse(PZ_CORRUPT, "the saved session is of another version");
+    if (memcmp(bytes, pz_save_magic, PZ_SAVE_HEAD))
+        return pz_refuse(PZ_CORRUPT, "the saved session is of another version");
     uint8_t digest[PZ_SAVE_DIGEST];
     SHA_Simple(bytes, (int)(size - PZ_SAVE_DIGEST), digest);
-    if (memcmp(digest, bytes + size - PZ_SAVE_DIGEST, PZ_SAVE_DIGEST)) return pz_refuse(PZ_CORRUPT, "the saved session was altered");
+    if (memcmp(digest, bytes + size - PZ_SAVE_DIGEST, PZ_SAVE_DIGEST))
+        return pz_refuse(PZ_CORRUPT, "the saved session was altered");
     int error = revive(bytes + PZ_SAVE_HEAD, (size_t)size - PZ_SAVE_HEAD - PZ_SAVE_DIGEST, true, result);
     /* A description or parameter that the engine refuses can only come from a blob that we did not write. */
     return error == PZ_BAD_PARAMS || error == PZ_BAD_ID ? PZ_CORRUPT : error;
@@ -317,4 +320,3 @@ int pz_session_clone(const pz_session *session, pz_session **result)
     free(packed.bytes);
     return error;
 }
-

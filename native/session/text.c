@@ -76,4 +76,3 @@ int pz_session_text(pz_session *s, char **result)
 {
     return pz_call(s, print_session, result);
 }
-
