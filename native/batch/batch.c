@@ -164,8 +164,8 @@ static void fetch_ahead(const pz_batch *b, int at, int64_t to)
 }
 
 /*
- * One guard serves a run of slots, not pz_guarded for each: entering it for every step would cost. After a fault another
- * guard goes on behind the slot that had it.
+ * One guard serves a run of slots, not pz_guarded for each: entering it for every step would cost. After a fault
+ * another guard goes on behind the slot that had it.
  */
 static void step_slots(void *context, int64_t from, int64_t to)
 {

@@ -18,7 +18,10 @@ static inline void relax(void)
 #endif
 }
 
-/* Jobs follow each other closely while someone steps a batch: about a tenth of a millisecond of looking before sleeping. */
+/*
+ * Jobs follow each other closely while someone steps a batch: about a tenth of a millisecond of looking before
+ * sleeping.
+ */
 enum { SPINS = 8000 };
 
 typedef struct share {

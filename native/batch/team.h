@@ -1,10 +1,10 @@
 /*
  * A team of threads that waits for jobs; the calling thread works along as member 0.
  *
- * A job is a function over the numbers 0 to n - 1. Each member has its share of them, the same in every job, so that a game
- * stays in the caches of one core. A member that has finished its share helps the others, in small runs, so that slow
- * puzzles and fast ones even out. Nothing depends on which thread does what: results are the same for any number of
- * threads.
+ * A job is a function over the numbers 0 to n - 1. Each member has its share of them, the same in every job, so that a
+ * game stays in the caches of one core. A member that has finished its share helps the others, in small runs, so that
+ * slow puzzles and fast ones even out. Nothing depends on which thread does what: results are the same for any number
+ * of threads.
  */
 #ifndef PZ_TEAM_H
 #define PZ_TEAM_H

@@ -1,7 +1,7 @@
 /*
  * Plays puzzles at random and checks what the session promises, in C so that it can run under sanitizers:
- * bounds, the mask against brute force, clone and save in lockstep, undo, text, pictures, solve, and that nothing is left
- * behind.
+ * bounds, the mask against brute force, clone and save in lockstep, undo, text, pictures, solve, and that nothing is
+ * left behind.
  *
  *     check NAME|all [steps] [seeds] [params...]     (at easiest, human and default when no parameters are given)
  *     check threads [steps]                          (batches, rollouts and sessions on several threads at once)
@@ -242,7 +242,10 @@ static void batch(const pz_puzzle *puzzle, int steps)
     free(buffers.final_masks), free(buffers.frames), free(buffers.final_frames);
 }
 
-/* All puzzles in one thread, each thread in another order: everything that the engine keeps in statics is hit together. */
+/*
+ * All puzzles in one thread, each thread in another order: everything that the engine keeps in statics is hit
+ * together.
+ */
 static void *alone(void *argument)
 {
     const int offset = *(const int *)argument;

@@ -1,13 +1,14 @@
 /*
- * What libFuzzer calls: one case is one puzzle and one kind of input, and afterwards everything that a user could do with
- * a session that came of it. Whatever the sanitizers find in there is a bug; errors that come back are not.
+ * What libFuzzer calls: one case is one puzzle and one kind of input, and afterwards everything that a user could do
+ * with a session that came of it. Whatever the sanitizers find in there is a bug; errors that come back are not.
  *
  * A case is two bytes (puzzle, kind) and the input, then 0xFF and the actions to play:
  *     'i'  params:description        a game id that a user gives
  *     's'  the inside of a save      with the head and the digest put around it, as an attacker would
  *     'p'  params                    a generator that runs for a tenth of a second
  *
- * PZ_FUZZ_PUZZLE=NAME stays with one puzzle; PZ_FUZZ_SEEDS=DIR writes real cases into a folder, to start from, and ends.
+ * PZ_FUZZ_PUZZLE=NAME stays with one puzzle; PZ_FUZZ_SEEDS=DIR writes real cases into a folder, to start from, and
+ * ends.
  */
 #include <stdio.h>
 #include <stdlib.h>

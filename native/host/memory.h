@@ -17,13 +17,19 @@ void pz_pool_free(pz_pool *pool);
 size_t pz_pool_bytes(const pz_pool *pool);
 size_t pz_pool_blocks(const pz_pool *pool);
 
-/* From now on hand out zeroed blocks, or as they come: what is saved byte by byte has padding, which must not depend on what happened before. */
+/*
+ * From now on hand out zeroed blocks, or as they come: what is saved byte by byte has padding, which must not depend on
+ * what happened before.
+ */
 void pz_pool_clean(pz_pool *pool, bool clean);
 
 /* Over all pools of the process: what tests count to find leaks. */
 size_t pz_live_pools(void);
 
-/* Above this many bytes in one pool an allocation fails with "out of memory" instead of using up the machine's memory. */
+/*
+ * Above this many bytes in one pool an allocation fails with "out of memory" instead of using up the machine's
+ * memory.
+ */
 extern size_t pz_pool_limit;
 
 #endif

@@ -14,7 +14,10 @@
 #include "host/guard.h"
 #include "host/pages.h"
 
-/* A piece of order o has PZ_PAGE << o bytes; the largest is half a region, as the region's own page takes from the other. */
+/*
+ * A piece of order o has PZ_PAGE << o bytes; the largest is half a region, as the region's own page takes from the
+ * other.
+ */
 enum { REGION = 1 << 21, PAGES = REGION / PZ_PAGE, ORDERS = 9 };
 
 typedef struct piece {

@@ -1,4 +1,7 @@
-/* Batches, n sessions of one puzzle and one set of parameters that are stepped together on several threads; and rollouts. */
+/*
+ * Batches, n sessions of one puzzle and one set of parameters that are stepped together on several threads; and
+ * rollouts.
+ */
 #ifndef PZ_BATCH_H
 #define PZ_BATCH_H
 
@@ -8,7 +11,10 @@ typedef struct pz_batch pz_batch;
 
 enum pz_autoreset { PZ_AUTORESET_OFF = 0, PZ_AUTORESET_NEXT_STEP = 1, PZ_AUTORESET_SAME_STEP = 2 };
 
-/* What the caller allocates once and every call fills; the final_ ones, for the same-step autoreset only, may be NULL. */
+/*
+ * What the caller allocates once and every call fills; the final_ ones, for the same-step autoreset only, may be
+ * NULL.
+ */
 typedef struct pz_batch_buffers {
     uint8_t *records, *masks;
     pz_outcome *outcomes;

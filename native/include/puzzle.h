@@ -1,6 +1,6 @@
 /*
- * What a file in native/puzzles/ says about its puzzle. Such a file includes this header, then the engine's backend, and
- * ends in one PZ_PUZZLE record; nothing else in the project knows the backend's private structs.
+ * What a file in native/puzzles/ says about its puzzle. Such a file includes this header, then the engine's backend,
+ * and ends in one PZ_PUZZLE record; nothing else in the project knows the backend's private structs.
  *
  *     #include "puzzle.h"
  *     #define thegame pz_game_fifteen
@@ -130,8 +130,10 @@ static inline void pz_put1(pz_writer *out, int64_t value)
 /* Fill the next two fields, cursor_x and cursor_y. */
 #define PZ_PUT_CURSOR(out, x, y) (PZ_PUT1(out, x), PZ_PUT1(out, y))
 
-/* ---- The whole mutable state, for clone and save: every byte that a move may change, and nothing derived from the
- * game's description. Visiting means copying out, copying in or hashing; the puzzle only lists its blocks. ---- */
+/*
+ * ---- The whole mutable state, for clone and save: every byte that a move may change, and nothing derived from the
+ * game's description. Visiting means copying out, copying in or hashing; the puzzle only lists its blocks. ----
+ */
 
 typedef struct pz_visitor {
     void (*visit)(struct pz_visitor *self, void *data, size_t size);
@@ -144,8 +146,8 @@ typedef struct pz_visitor {
 #define PZ_VISIT1(v, lvalue) PZ_VISITS(v, lvalue)(v, (void *)&(lvalue), sizeof(lvalue))
 
 /*
- * Bytes that are loaded may be forged. What a puzzle's observe or moves would use as an index is checked right behind its
- * visit; what is wrong ends the load.
+ * Bytes that are loaded may be forged. What a puzzle's observe or moves would use as an index is checked right behind
+ * its visit; what is wrong ends the load.
  */
 #define PZ_SOUND(v, condition) \
     do { \
@@ -200,7 +202,10 @@ typedef struct pz_puzzle {
     const char *(*check_params)(const game_params *params);
     /* NULL, or what finds fault with a description that passes the engine's own validation: NULL when it is fine. */
     const char *(*check_desc)(const game_params *params, const char *desc);
-    /* The number of cells, refused above a limit before any memory is taken: the product of two parameters, or a function. */
+    /*
+     * The number of cells, refused above a limit before any memory is taken: the product of two parameters, or a
+     * function.
+     */
     int sides[2]; /* PZ_SIDES(w, h) */
     double (*cells)(const game_params *params);
 
@@ -215,7 +220,10 @@ typedef struct pz_puzzle {
 
     void (*visit)(game_state *state, pz_visitor *v);
     void (*visit_ui)(game_ui *ui, const game_state *state, pz_visitor *v); /* NULL: the struct's bytes are all of it */
-    /* NULL, or whether a loaded ui is safe: false where what serves as an index is out of range. Fields are checked anyway. */
+    /*
+     * NULL, or whether a loaded ui is safe: false where what serves as an index is out of range. Fields are checked
+     * anyway.
+     */
     bool (*sound_ui)(const game_ui *ui, const game_state *state);
     void (*copy_ui)(game_ui *to, const game_ui *from, const game_state *state); /* NULL: a plain struct copy */
 
@@ -231,17 +239,26 @@ typedef struct pz_puzzle {
     game_state *(*solved)(const game_state *initial, const game_state *state, const char *aux, const char **error);
     /* NULL, or our own text board (smalloc'ed); needed where the engine has none. */
     char *(*text)(const game_params *params, const game_state *state, const game_ui *ui, const int *extra);
-    /* Planning. NULL, or the names of the board fields that make a solution, separated by spaces: no marks, no errors. */
+    /*
+     * Planning. NULL, or the names of the board fields that make a solution, separated by spaces: no marks, no
+     * errors.
+     */
     const char *goal;
     /* NULL, or how far a state is from being solved, for a puzzle that must be searched: 0 when it is. */
     int (*distance)(const game_state *state);
-    /* NULL, or the engine's next moves from here as it writes them, separated by spaces (smalloc'ed), or NULL for none. */
+    /*
+     * NULL, or the engine's next moves from here as it writes them, separated by spaces (smalloc'ed), or NULL for
+     * none.
+     */
     char *(*guide)(const game_state *state, const char *aux);
     /* The engine writes its complaint about a description to a static buffer: one thread at a time. */
     bool static_complaint;
     /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
     bool full_redraw;
-    /* NULL, or what we draw over the engine's picture: our extra ui state, or a cursor that the engine does not show. */
+    /*
+     * NULL, or what we draw over the engine's picture: our extra ui state, or a cursor that the engine does not
+     * show.
+     */
     void (*draw_over)(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                       const int *extra);
 } pz_puzzle;
@@ -280,7 +297,10 @@ typedef struct pz_puzzle {
 #define PZ_END { NULL, 0 }
 /* clang-format on */
 
-/* Squares in the corner of the margin, for draw_over: that something is held, where the engine's picture does not say. */
+/*
+ * Squares in the corner of the margin, for draw_over: that something is held, where the engine's picture does not
+ * say.
+ */
 static inline void pz_draw_held(drawing *dr, int tile, int colour, int squares)
 {
     const int size = tile / 8 > 2 ? tile / 8 : 2;

@@ -19,15 +19,15 @@ void pz_search_free(pz_search *search);
 int pz_search_reroot(pz_search *search, const pz_session *session, int *known);
 
 /*
- * UCT with random rollouts of at most so many steps. A state is worth 1 solved, -1 failed, 0 otherwise, times discount for
- * each step on the way there. With stop it ends as soon as any way to a solution is known.
+ * UCT with random rollouts of at most so many steps. A state is worth 1 solved, -1 failed, 0 otherwise, times discount
+ * for each step on the way there. With stop it ends as soon as any way to a solution is known.
  */
 int pz_search_simulate(pz_search *search, int simulations, int rollout_depth, double c, double discount, int stop);
 
 /*
- * The same with an outside judge (PUCT): select up to k leaves, whose observations and masks are written to k records and
- * masks; then expand them with a prior for every action and a value each. *done counts the simulations that needed no
- * judge, because they ended in a solved, failed or repeated state.
+ * The same with an outside judge (PUCT): select up to k leaves, whose observations and masks are written to k records
+ * and masks; then expand them with a prior for every action and a value each. *done counts the simulations that needed
+ * no judge, because they ended in a solved, failed or repeated state.
  */
 int pz_search_select(pz_search *search, int k, double c, double discount, uint8_t *records, uint8_t *masks, int *count,
                      int *done);

@@ -76,9 +76,9 @@ int pz_session_bind(pz_session *session, void *record, uint8_t *mask, pz_outcome
 void pz_session_limit(pz_session *session, int max_steps, int max_repeats);
 
 /*
- * Players share one board, and each has a ui (cursor, held modifiers, selection) of its own; a session starts with one. Every
- * call acts and observes as the player whose turn it is. New players start as the first one did; taking the turn writes that
- * player's view and mask. An undo takes back the last move, whoever made it.
+ * Players share one board, and each has a ui (cursor, held modifiers, selection) of its own; a session starts with one.
+ * Every call acts and observes as the player whose turn it is. New players start as the first one did; taking the turn
+ * writes that player's view and mask. An undo takes back the last move, whoever made it.
  */
 int pz_session_players(pz_session *session, int n);
 int pz_session_turn(pz_session *session, int player);

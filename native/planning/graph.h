@@ -3,8 +3,8 @@
  *
  * A node holds the engine's state and ui; entering it copies both into a working session, and a step there leads to the
  * next node. Copies of one game share what the engine shares between its states, so they all stay in one thread. Where
- * an action would change what is shared (the first opening in Mines lays the mines), the step is made in a clone: a world
- * of its own, in which all that follows lives.
+ * an action would change what is shared (the first opening in Mines lays the mines), the step is made in a clone: a
+ * world of its own, in which all that follows lives.
  */
 #ifndef PZ_GRAPH_H
 #define PZ_GRAPH_H

@@ -2,8 +2,8 @@
  * Plans: how to solve a game with its own keys, from where it stands.
  *
  * All trials happen on a clone, through the same attempt that masks and steps use, so what a plan presses is legal by
- * construction; the plan is then replayed on a second clone before anyone sees it. There are three strategies, by what the
- * puzzle's file provides:
+ * construction; the plan is then replayed on a second clone before anyone sees it. There are three strategies, by what
+ * the puzzle's file provides:
  *   - follow the engine's own next moves: for each, the fewest keys that have its effect;
  *   - climb to the engine's solution: from the present position the nearest improvement is sought breadth
  *     first, over cursor moves and, at one place, changes that are not worse;

@@ -48,7 +48,10 @@ typedef struct pz_planner {
     int length;
 } pz_planner;
 
-/* Make a planner ready to go on from a session, a clone that is used up. Target, left_out and keys are the caller's to set. */
+/*
+ * Make a planner ready to go on from a session, a clone that is used up. Target, left_out and keys are the caller's to
+ * set.
+ */
 void pz_planner_begin(pz_planner *planner, pz_session *session);
 
 /* Press a key at a position; the result is in the session's trial members, *next the new state if the board changes. */
@@ -64,8 +67,10 @@ void pz_rewind_to(pz_planner *planner, pz_positions *in, int keep);
 /* How far a board is from being solved, as far as that is known. */
 int pz_distance(const pz_planner *planner, const game_state *state, const char *record);
 
-/* Hashes: of what tells boards apart in a search, the fields that the goal is about and no scores; of a whole position;
- * and of the position that a trial led to. Cursor moves, by far the most, leave the board's part as it was. */
+/*
+ * Hashes: of what tells boards apart in a search, the fields that the goal is about and no scores; of a whole position;
+ * and of the position that a trial led to. Cursor moves, by far the most, leave the board's part as it was.
+ */
 uint64_t pz_board_key(const pz_planner *planner, const char *record);
 uint64_t pz_position_key(const pz_planner *planner, const char *record, uint64_t board);
 uint64_t pz_trial_key(pz_planner *planner, const pz_position *at, const game_state *next);

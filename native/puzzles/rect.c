@@ -76,8 +76,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /*
- * The engine does not check its own solution for completion; where its solver stops halfway, the result solves nothing. A board
- * without numbers, as a description may give, must be kept from the solver: it reads beyond its empty list.
+ * The engine does not check its own solution for completion; where its solver stops halfway, the result solves nothing.
+ * A board without numbers, as a description may give, must be kept from the solver: it reads beyond its empty list.
  */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {

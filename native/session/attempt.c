@@ -1,9 +1,9 @@
 /*
  * One attempt serves mask, step, undo and plan.
  *
- * An action is first attempted on a copy of the ui; only if the observation differs afterwards is the attempt committed.
- * The mask is the same attempt without the commit, so mask and step cannot disagree, and an action without effect
- * changes nothing at all.
+ * An action is first attempted on a copy of the ui; only if the observation differs afterwards is the attempt
+ * committed. The mask is the same attempt without the commit, so mask and step cannot disagree, and an action without
+ * effect changes nothing at all.
  */
 #include <string.h>
 

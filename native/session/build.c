@@ -1,4 +1,7 @@
-/* Building games: from parameters and a seed or a description to a session, and one session taking over another's game. */
+/*
+ * Building games: from parameters and a seed or a description to a session, and one session taking over another's
+ * game.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * Calls into the engine. All of them run under a guard, and what goes wrong in one comes back as an error code with a text.
+ * Calls into the engine. All of them run under a guard, and what goes wrong in one comes back as an error code with a
+ * text.
  */
 #include <stdio.h>
 #include <string.h>
@@ -74,8 +75,8 @@ int pz_call_interruptible(pz_session *s, pz_work work, void *context)
 }
 
 /*
- * What pz_call would do, written out. A function that calls setjmp is never inlined, so the helper would add two calls to
- * every step.
+ * What pz_call would do, written out. A function that calls setjmp is never inlined, so the helper would add two calls
+ * to every step.
  */
 int pz_session_step(pz_session *s, int action)
 {

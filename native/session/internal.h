@@ -65,12 +65,15 @@ struct pz_session {
 void pz_copy_ui(const pz_session *session, game_ui *to, const game_ui *from, const game_state *state);
 
 /*
- * Try an action from the present state. Afterwards trial_ui, trial_extra and trial_record hold what would be; *next is the
- * state that would follow, or NULL when it stays. Returns whether the observation differs.
+ * Try an action from the present state. Afterwards trial_ui, trial_extra and trial_record hold what would be; *next is
+ * the state that would follow, or NULL when it stays. Returns whether the observation differs.
  */
 bool pz_attempt(pz_session *session, const pz_action *action, game_state **next);
 
-/* One step, or an undo, under the caller's guard. A lean step leaves out what a random policy never reads: mask and repeats. */
+/*
+ * One step, or an undo, under the caller's guard. A lean step leaves out what a random policy never reads: mask and
+ * repeats.
+ */
 void pz_step_guarded(pz_session *session, int action, bool lean);
 void pz_undo_guarded(pz_session *session);
 

@@ -1,6 +1,6 @@
 /*
- * Save, load and clone. A game is rebuilt from its description, and then the blocks that moves change are copied in: so a
- * copy shares nothing with its original and may go to another thread.
+ * Save, load and clone. A game is rebuilt from its description, and then the blocks that moves change are copied in: so
+ * a copy shares nothing with its original and may go to another thread.
  *
  * A blob is versioned and carries a digest. What passes that is still checked, number by number, before it is used.
  */
@@ -120,7 +120,10 @@ static void visit_players(pz_session *s, pz_visitor *visitor)
     }
 }
 
-/* What goes to the outside has no aux, the engine's note of the solution: it is made again from the seed when needed. */
+/*
+ * What goes to the outside has no aux, the engine's note of the solution: it is made again from the seed when
+ * needed.
+ */
 static void pack(pz_session *s, packer *to, bool outside)
 {
     to->visitor.visit = to->visitor.visit_bools = put_block;
