@@ -1,7 +1,7 @@
 """The cffi definitions of ``puzzleport._native`` (API mode, out of line).
 
 Run as a script it writes the C source of the extension module: ``python ffi.py OUTPUT.c``.
-The declarations mirror ``include/session.h``; the C compiler checks every one of them.
+The declarations mirror ``include/*.h``; the C compiler checks every one of them.
 """
 
 from __future__ import annotations
@@ -113,6 +113,9 @@ void pz_watch_signals(void);
 """
 
 SOURCE = """
+#include "batch.h"
+#include "checks/bench.h"
+#include "host/guard.h"
 #include "plan.h"
 #include "search.h"
 #include "session.h"
