@@ -28,7 +28,7 @@ class Pixels(Encoder):
 
     def __init__(self, task: Task, *, channels_first: bool = False, grey: bool = False) -> None:
         super().__init__(task)
-        self.size = check_size(task.width, task.height)
+        self.size = check_size(task.width, task.height, task.puzzle, task.params)
         self.channels_first, self.grey = channels_first, grey
         self.tree = Leaf(picture_shape(*self.size, channels_first, grey), np.dtype(np.uint8), 0, 255, "pixels")
 

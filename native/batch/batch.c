@@ -19,10 +19,9 @@ typedef struct slot {
 } slot;
 
 struct pz_batch {
-    const pz_puzzle *puzzle;
-    char *params;
-    int n, flags, max_steps, max_repeats;
-    double timeout;
+    pz_task task; /* with the texts below */
+    char *params, *seed, *desc;
+    int n;
     pz_team *team;
     pz_prefetch *prefetch;
     slot *slots;
@@ -79,9 +78,7 @@ static bool draw_slot(pz_batch *b, int at, uint8_t *frames)
 static int make_game(const void *context, uint64_t seed, uint64_t episode, pz_session **fresh)
 {
     const pz_batch *b = context;
-    char digits[32];
-    snprintf(digits, sizeof digits, "%llu", (unsigned long long)pz_episode_seed(seed, episode));
-    return pz_session_new(b->puzzle, b->params, digits, NULL, b->flags, b->timeout, fresh);
+    return pz_task_session(&b->task, pz_episode_seed(seed, episode), fresh);
 }
 
 /* Start the episode that the slot's stream is at. */
@@ -99,7 +96,7 @@ static bool start_episode(pz_batch *b, int at)
         pz_session_take_over(place->session, fresh);
     } else {
         place->session = fresh;
-        pz_session_limit(fresh, b->max_steps, b->max_repeats);
+        pz_session_limit(fresh, b->task.max_steps, b->task.max_repeats);
         bind_slot(b, at);
     }
     place->ended = place->session->outcome->ended;
@@ -206,7 +203,7 @@ static int release(pz_batch *b, int error)
 }
 
 /* Run a job over the slots of a claimed batch. */
-static int run(pz_batch *b, pz_task job, int64_t grain)
+static int run(pz_batch *b, pz_job job, int64_t grain)
 {
     b->error = PZ_OK;
     b->failed_slot = -1;
@@ -217,38 +214,49 @@ static int run(pz_batch *b, pz_task job, int64_t grain)
     return b->error ? pz_refuse(b->error, b->message) : PZ_OK;
 }
 
-int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads, int flags, double timeout,
-                 int max_steps, int max_repeats, pz_batch **result)
+int pz_task_session(const pz_task *task, uint64_t seed, pz_session **result)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)seed);
+    const char *instance = task->desc ? NULL : task->seed ? task->seed : digits;
+    return pz_session_new(task->puzzle, task->params, instance, task->desc, task->flags, task->timeout, result);
+}
+
+static char *copy_of(const char *text)
+{
+    char *copy = text ? malloc(strlen(text) + 1) : NULL;
+    return copy ? strcpy(copy, text) : NULL;
+}
+
+int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result)
 {
     *result = NULL;
     const char *canonical;
-    int error = pz_params_canonical(puzzle, params ? params : "", 1, 1, &canonical);
+    int error = pz_params_canonical(task->puzzle, task->params ? task->params : "", 1, 1, &canonical);
     if (error) return error;
     pz_batch *b = calloc(1, sizeof *b);
     if (!b) return pz_refuse(PZ_ENGINE, "out of memory");
-    b->puzzle = puzzle;
+    b->task = *task;
     b->n = n;
-    b->flags = flags;
-    b->timeout = timeout;
-    b->max_steps = max_steps;
-    b->max_repeats = max_repeats;
     pthread_mutex_init(&b->lock, NULL);
-    b->params = malloc(strlen(canonical) + 1);
+    b->task.params = b->params = copy_of(canonical);
+    b->task.seed = b->seed = copy_of(task->seed);
+    b->task.desc = b->desc = copy_of(task->desc);
     b->slots = calloc((size_t)n, sizeof *b->slots);
     b->team = pz_team_new(threads);
     b->prefetch = pz_prefetch_new(n, make_game, b);
-    if (!b->params || !b->slots || !b->team || !b->prefetch) {
+    const bool copied = b->params && !b->seed == !task->seed && !b->desc == !task->desc;
+    if (!copied || !b->slots || !b->team || !b->prefetch) {
         pz_batch_free(b);
         return pz_refuse(PZ_ENGINE, "out of memory");
     }
-    strcpy(b->params, canonical);
-    error = pz_layout_of(puzzle, b->params, &b->layout);
+    error = pz_layout_of(task->puzzle, b->params, &b->layout);
     if (error) {
         pz_batch_free(b);
         return error;
     }
-    for (const pz_action *action = puzzle->actions; action->name; action++)
-        if (action->key != PZ_UNDO || (flags & PZ_FLAG_UNDO)) b->n_actions++;
+    for (const pz_action *action = task->puzzle->actions; action->name; action++)
+        if (action->key != PZ_UNDO || (task->flags & PZ_FLAG_UNDO)) b->n_actions++;
     *result = b;
     return PZ_OK;
 }
@@ -261,6 +269,8 @@ void pz_batch_free(pz_batch *b)
     for (int at = 0; b->slots && at < b->n; at++) pz_session_free(b->slots[at].session);
     free(b->slots);
     free(b->params);
+    free(b->seed);
+    free(b->desc);
     pthread_mutex_destroy(&b->lock);
     free(b);
 }

@@ -9,10 +9,8 @@
 #include "session/internal.h"
 
 typedef struct rollout {
-    const pz_puzzle *puzzle;
-    const char *params;
-    int flags, policy, max_steps;
-    double timeout;
+    const pz_task *task;
+    int policy;
     const uint64_t *seeds;
     int32_t *status, *steps;
     volatile int64_t *progress;
@@ -64,10 +62,13 @@ static void play_episode(pz_session *s, void *context)
 {
     const episode *e = context;
     rollout *r = e->rollout;
-    const bool lean = r->policy == PZ_POLICY_RANDOM;
+    const bool lean = r->policy == PZ_POLICY_RANDOM && !r->task->max_repeats;
     uint64_t noise = e->seed ^ 0xA0761D6478BD642Fu;
-    for (int step = 0; !s->outcome->status && step < r->max_steps; step++) {
-        int a = lean ? pz_draw_below(&noise, s->n_actions) : draw_legal(&noise, s->mask, s->n_actions);
+    pz_session_limit(s, r->task->max_steps, r->task->max_repeats);
+    s->outcome->ended = pz_end_of(s);
+    for (int64_t step = 0; !s->outcome->ended; step++) {
+        int a = r->policy == PZ_POLICY_RANDOM ? pz_draw_below(&noise, s->n_actions)
+                                              : draw_legal(&noise, s->mask, s->n_actions);
         if (a < 0) break;
         pz_step_guarded(s, a, lean);
         if (step % 8192 == 8191) {
@@ -81,10 +82,8 @@ static void play_episodes(void *context, int64_t from, int64_t to)
 {
     rollout *r = context;
     for (int64_t at = from; at < to && !atomic_load(&r->error); at++) {
-        char seed[32];
-        snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->seeds[at]);
         pz_session *s;
-        int error = pz_session_new(r->puzzle, r->params, seed, NULL, r->flags, r->timeout, &s);
+        int error = pz_task_session(r->task, r->seeds[at], &s);
         if (!error) {
             /* An episode may take long: there is no deadline, but it can be interrupted. */
             error = pz_guarded(s->pool, s, 0, true, play_episode, &(episode){r, r->seeds[at]});
@@ -102,16 +101,11 @@ static void play_episodes(void *context, int64_t from, int64_t to)
     }
 }
 
-int pz_rollout(const pz_puzzle *puzzle, const char *params, int flags, double timeout, int policy, int threads,
-               int64_t episodes, const uint64_t *seeds, int max_steps, int32_t *status, int32_t *steps,
-               volatile int64_t *progress)
+int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
+               int32_t *steps, volatile int64_t *progress)
 {
-    rollout r = {.puzzle = puzzle,
-                 .params = params,
-                 .flags = flags,
+    rollout r = {.task = task,
                  .policy = policy,
-                 .max_steps = max_steps,
-                 .timeout = timeout,
                  .seeds = seeds,
                  .status = status,
                  .steps = steps,

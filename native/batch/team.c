@@ -45,7 +45,7 @@ struct pz_team {
     atomic_int generation; /* counts jobs; a change is the signal to start */
     atomic_int working;
     pz_flag quit, cancelled;
-    pz_task run;
+    pz_job run;
     void *context;
     int64_t grain;
 };
@@ -153,7 +153,7 @@ bool pz_wait_a_moment(pthread_cond_t *condition, pthread_mutex_t *lock)
     return pthread_cond_timedwait(condition, lock, &until) != 0;
 }
 
-void pz_team_run(pz_team *t, pz_task run, void *context, int64_t n, int64_t grain)
+void pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, int64_t grain)
 {
     if (t->owner != getpid()) team_start(t);
     t->run = run;

@@ -16,7 +16,7 @@
 #include "host/guard.h"
 
 typedef struct pz_team pz_team;
-typedef void (*pz_task)(void *context, int64_t from, int64_t to);
+typedef void (*pz_job)(void *context, int64_t from, int64_t to);
 
 /* 0 threads means one for each core that we may use. NULL when there is no memory. */
 pz_team *pz_team_new(int threads);
@@ -24,7 +24,7 @@ void pz_team_free(pz_team *team);
 int pz_team_size(const pz_team *team);
 
 /* Run a job in pieces of grain numbers, and wait for its end. */
-void pz_team_run(pz_team *team, pz_task run, void *context, int64_t n, int64_t grain);
+void pz_team_run(pz_team *team, pz_job run, void *context, int64_t n, int64_t grain);
 
 /* Set by anyone who wants the job to end early, and by Ctrl-C; cleared when the next one starts. */
 pz_flag *pz_team_cancelled(pz_team *team);

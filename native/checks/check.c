@@ -206,7 +206,12 @@ enum { THREADS = 4, SLOTS = 24 };
 static void batch(const pz_puzzle *puzzle, int steps)
 {
     pz_batch *b = NULL;
-    int error = pz_batch_new(puzzle, puzzle->easiest, SLOTS, THREADS, PZ_FLAG_UNDO | PZ_FLAG_HISTORY, 60, 50, 0, &b);
+    pz_task task = {.puzzle = puzzle,
+                    .params = puzzle->easiest,
+                    .flags = PZ_FLAG_UNDO | PZ_FLAG_HISTORY,
+                    .max_steps = 50,
+                    .timeout = 60};
+    int error = pz_batch_new(&task, SLOTS, THREADS, &b);
     EXPECT(!error, "batch: %s", pz_last_error());
     if (error) return;
     const size_t record = (size_t)pz_batch_layout(b)->record_size, frame = 64 * 64 * 3;
@@ -234,8 +239,8 @@ static void batch(const pz_puzzle *puzzle, int steps)
     int32_t status[SLOTS], taken[SLOTS];
     for (int policy = PZ_POLICY_RANDOM; policy <= PZ_POLICY_MASKED; policy++) {
         volatile int64_t progress = 0;
-        error = pz_rollout(puzzle, puzzle->easiest, PZ_FLAG_UNDO, 60, policy, THREADS, SLOTS, seeds, steps, status,
-                           taken, &progress);
+        task.max_steps = steps;
+        error = pz_rollout(&task, policy, THREADS, SLOTS, seeds, status, taken, &progress);
         EXPECT(!error, "rollout: %s", pz_last_error());
     }
     free(buffers.records), free(buffers.masks), free(buffers.outcomes), free(buffers.final_records);

@@ -23,8 +23,18 @@ typedef struct pz_batch_buffers {
     int32_t width, height, form;
 } pz_batch_buffers;
 
-int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads, int flags, double timeout,
-                 int max_steps, int max_repeats, pz_batch **result);
+/* What is played and how. With a seed or a description, every episode plays that one instance. */
+typedef struct pz_task {
+    const pz_puzzle *puzzle;
+    const char *params, *seed, *desc;
+    int flags, max_steps, max_repeats;
+    double timeout;
+} pz_task;
+
+/* A session of the task's one instance, or of this seed's; its limits are not set yet. */
+int pz_task_session(const pz_task *task, uint64_t seed, pz_session **result);
+
+int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result);
 void pz_batch_free(pz_batch *batch);
 int pz_batch_threads(const pz_batch *batch);
 const pz_layout *pz_batch_layout(const pz_batch *batch);
@@ -40,8 +50,7 @@ void pz_batch_streams(const pz_batch *batch, uint64_t *seeds, uint64_t *episodes
 
 /* Whole episodes in C, one per seed: what became of each, and after how many steps. */
 enum pz_policy { PZ_POLICY_RANDOM = 0, PZ_POLICY_MASKED = 1 };
-int pz_rollout(const pz_puzzle *puzzle, const char *params, int flags, double timeout, int policy, int threads,
-               int64_t episodes, const uint64_t *seeds, int max_steps, int32_t *status, int32_t *steps,
-               volatile int64_t *progress);
+int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
+               int32_t *steps, volatile int64_t *progress);
 
 #endif

@@ -35,6 +35,8 @@ const char *pz_last_error(void);
 /* Parameters: strings are returned in a buffer that lives until the next call in this thread. */
 int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical);
 int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps);
+/* The size of a picture with the smallest tiles that there are. */
+int pz_least_picture(const pz_puzzle *puzzle, const char *params, int *width, int *height);
 int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout);
 int pz_can_solve(const pz_puzzle *puzzle);
 int pz_has_text(const pz_puzzle *puzzle);

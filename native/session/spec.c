@@ -49,6 +49,7 @@ typedef struct params_question {
     bool full, check, validate;
     pz_layout *layout;
     double *steps;
+    int *width, *height;
     const char *answer;
 } params_question;
 
@@ -67,6 +68,8 @@ static void ask_params(pz_session *none, void *context)
         pz_make_layout(q->puzzle, params, q->layout);
     else if (q->steps)
         *q->steps = q->puzzle->optimal_steps(params);
+    else if (q->width)
+        q->puzzle->engine->compute_size(params, 1, q->puzzle->engine->new_ui(NULL), q->width, q->height);
     else
         q->answer = keep_answer(0, q->puzzle->engine->encode_params(params, q->full));
 }
@@ -88,6 +91,12 @@ int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout)
 int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps)
 {
     params_question q = {.puzzle = puzzle, .params = params, .check = true, .steps = steps};
+    return ask(ask_params, &q);
+}
+
+int pz_least_picture(const pz_puzzle *puzzle, const char *params, int *width, int *height)
+{
+    params_question q = {.puzzle = puzzle, .params = params, .check = true, .width = width, .height = height};
     return ask(ask_params, &q);
 }
 
