@@ -79,8 +79,8 @@ class PuzzleMultiAgentEnv(ParallelPettingZooEnv):  # type: ignore[misc] # RLlib 
 
     def __init__(self, env: Any) -> None:  # noqa: ANN401 (one of this project's parallel environments)
         super().__init__(env)
-        for agent, space in self.observation_space.spaces.items():
-            self.observation_space.spaces[agent] = type(space)(_renamed(space.spaces))
+        seen = self.observation_space
+        self.observation_space = type(seen)({agent: type(seen)(_renamed(space.spaces)) for agent, space in seen.items()})
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
