@@ -94,6 +94,7 @@ class MultiAgentPuzzle:
             if options.setdefault("max_steps", max_cycles) != max_cycles:
                 raise pp.UnknownOption("max_cycles is another name for max_steps: give one of them")
         self.task = pp.Task.of(puzzle, params, options)
+        self.max_cycles = self.task.max_steps  # an attribute that PettingZoo's own tests set
         self.render_mode = check_render_mode(render_mode)
         agents = self._check_agents(agents)
         self.action_names = self.task.actions
@@ -186,7 +187,7 @@ class MultiAgentPuzzle:
         return {agent: session.action_number(actions[agent]) for agent in self.agents if agent in actions}
 
     def _out_of_cycles(self) -> bool:
-        return 0 < self.task.max_steps <= self._cycles
+        return 0 < self.max_cycles <= self._cycles
 
     # ---- what both of PettingZoo's interfaces have
 

@@ -80,7 +80,9 @@ class PuzzleMultiAgentEnv(ParallelPettingZooEnv):  # type: ignore[misc] # RLlib 
     def __init__(self, env: Any) -> None:  # noqa: ANN401 (one of this project's parallel environments)
         super().__init__(env)
         seen = self.observation_space
-        self.observation_space = type(seen)({agent: type(seen)(_renamed(space.spaces)) for agent, space in seen.items()})
+        self.observation_space = type(seen)(
+            {agent: type(seen)(_renamed(space.spaces)) for agent, space in seen.items()}
+        )
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -132,7 +134,5 @@ def register() -> tuple[str, ...]:
     """
     register_env("puzzleport", single_agent)
     for name, constructors in MULTI_AGENT.items():
-        register_env(
-            f"puzzleport/{name}", lambda config, make=constructors.parallel_env: multi_agent(make, config)
-        )
+        register_env(f"puzzleport/{name}", lambda config, make=constructors.parallel_env: multi_agent(make, config))
     return ("puzzleport", *(f"puzzleport/{name}" for name in MULTI_AGENT))
