@@ -90,9 +90,8 @@ class MultiAgentPuzzle:
         render_mode: str | None = None,
         **options: Unpack[pp.TaskOptions],
     ) -> None:
-        if max_cycles is not None:
-            if options.setdefault("max_steps", max_cycles) != max_cycles:
-                raise pp.UnknownOption("max_cycles is another name for max_steps: give one of them")
+        if max_cycles is not None and options.setdefault("max_steps", max_cycles) != max_cycles:
+            raise pp.UnknownOption("max_cycles is another name for max_steps: give one of them")
         self.task = pp.Task.of(puzzle, params, options)
         self.max_cycles = self.task.max_steps  # an attribute that PettingZoo's own tests set
         self.render_mode = check_render_mode(render_mode)

@@ -74,15 +74,16 @@ class PuzzleSingleAgentEnv(PuzzleEnv):
         return {"observations": observation, "action_mask": info["action_mask"]} if self._shows_mask else observation
 
 
-class PuzzleMultiAgentEnv(ParallelPettingZooEnv):  # type: ignore[misc] # RLlib has no types
+class PuzzleMultiAgentEnv(ParallelPettingZooEnv):
     """A parallel PettingZoo environment as RLlib's ``MultiAgentEnv``."""
+
+    observation_space: Any  # Gymnasium's Dict of a Dict for each agent
 
     def __init__(self, env: Any) -> None:  # noqa: ANN401 (one of this project's parallel environments)
         super().__init__(env)
-        seen = self.observation_space
-        self.observation_space = type(seen)(
-            {agent: type(seen)(_renamed(space.spaces)) for agent, space in seen.items()}
-        )
+        by_agent = self.observation_space
+        make = type(by_agent)
+        self.observation_space = make({agent: make(_renamed(space.spaces)) for agent, space in by_agent.items()})
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
