@@ -275,7 +275,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         fields = State(self.task)
         shows_state = isinstance(self.task.encoder, State)
         self._state = None if shows_state else fields.attach_batch(self.batch)[0]
-        self._final_fields = fields.views(self.batch.final_records)
+        self._final_fields = fields.views(self.batch.final[0])
         self._over: Array | None = None
         self._everyone = np.ones(self.num_envs, np.bool_)
         self._of_every_field = {f"_{field.name}": self._everyone for field in self.task.layout.fields}

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..puzzle_spec import Field
-from .base import Array, Encoder, Leaf, Look
+from .base import Array, Encoder, Fields, Leaf
 
 if TYPE_CHECKING:
-    from ..batch import Batch
-    from ..session import Session
     from ..task import Task
 
 
@@ -56,18 +54,6 @@ class Flat(Encoder):
         self.scaler = Scaler(self.layout.fields)
         self.tree = Leaf(self.scaler.low.shape, np.dtype(np.float32), 0.0, 1.0, "flat")
 
-    def encode(self, records: Array) -> Array:
-        """The vectors of records."""
-        return self.scaler(self.layout.views(records))
-
-    # Views are made once: to make them anew with every step would double its time.
-
-    def attach(self, session: Session) -> Look:
-        """What looks at one session."""
-        views = self.layout.views(session.record(copy=False))
-        return lambda copy=True: self.scaler(views)
-
-    def attach_batch(self, batch: Batch) -> tuple[Look, Look]:
-        """What looks at a batch, and at the ends of its episodes."""
-        views, final = self.layout.views(batch.records), batch.final_records
-        return lambda copy=True: self.scaler(views), lambda slot: self.encode(final[slot])
+    def encode(self, fields: Fields) -> Array:
+        """The vectors of fields."""
+        return self.scaler(fields)

@@ -53,6 +53,15 @@ typedef struct params_question {
     const char *answer;
 } params_question;
 
+/* The engine wants a ui here, for a preference at most: one of zeros will do, without a game to make it from. */
+static void least_picture(const pz_puzzle *puzzle, const game_params *params, int *width, int *height)
+{
+    game_ui *ui = smalloc(puzzle->ui_size + 1);
+    memset(ui, 0, puzzle->ui_size + 1);
+    puzzle->engine->compute_size(params, 1, ui, width, height);
+    sfree(ui);
+}
+
 static void ask_params(pz_session *none, void *context)
 {
     (void)none;
@@ -69,7 +78,7 @@ static void ask_params(pz_session *none, void *context)
     else if (q->steps)
         *q->steps = q->puzzle->optimal_steps(params);
     else if (q->width)
-        q->puzzle->engine->compute_size(params, 1, q->puzzle->engine->new_ui(NULL), q->width, q->height);
+        least_picture(q->puzzle, params, q->width, q->height);
     else
         q->answer = keep_answer(0, q->puzzle->engine->encode_params(params, q->full));
 }

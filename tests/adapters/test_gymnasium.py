@@ -47,7 +47,7 @@ def test_sb3s_own_checker_is_content(puzzle, observation):
     env = make(puzzle, observation=observation)
     with warnings.catch_warnings():
         # SB3 recommends vectors to those who write their own policy; its MultiInputPolicy flattens boards by itself.
-        warnings.filterwarnings("ignore", message=".*unconventional shape")
+        warnings.filterwarnings("ignore", message=".*(unconventional shape|seems that your observation .* is an image)")
         sb3_check_env(env)
     env.close()
 

@@ -97,7 +97,7 @@ def test_the_picture_is_padded_not_stretched():
 
 
 def golden(puzzle: str) -> np.ndarray:
-    session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed=2026)
+    session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed=2026, undo=True)
     random = np.random.default_rng(1)
     for _ in range(40):
         if session.status == pp.Status.ONGOING:
