@@ -22,9 +22,9 @@ import puzzleport.adapters.openspiel as openspiel  # noqa: E402
 PLAYTHROUGHS = Path(__file__).parent / "playthroughs"
 GOLDEN = {
     "fifteen": "puzzleport_fifteen(params=2x2,seed=3,max_steps=12)",
-    "mines": "puzzleport_mines(params=4x4n2,seed=1,max_steps=12,allow_undo=True)",
-    "flood": "puzzleport_flood(params=3x3c6m5,instances=4,max_steps=15)",
-    "singles": "puzzleport_singles(params=2x3de,max_steps=10,rewards=shaped)",
+    "mines": "puzzleport_mines(params=4x4n2,seed=1,max_steps=12,undo=True)",
+    "flood": "puzzleport_flood(params=3x3c6m5,seed=0,instances=4,max_steps=15)",
+    "singles": "puzzleport_singles(params=2x3de,seed=0,max_steps=10,solution=1.0)",
 }
 
 
@@ -33,8 +33,7 @@ def load(puzzle, **parameters):
 
 
 def easiest(puzzle, **parameters):
-    params = pp.spec(puzzle).easiest_params
-    return load(puzzle, params=int(params) if params.isdecimal() else params, **parameters)
+    return load(puzzle, params=pp.spec(puzzle).easiest_params, **parameters)
 
 
 def portrait(state):
@@ -51,14 +50,14 @@ def portrait(state):
 # ---- the rules of OpenSpiel
 
 
-@pytest.mark.parametrize("options", [{}, {"instances": 3, "allow_undo": True, "masked": False}])
+@pytest.mark.parametrize("options", [{}, {"instances": 3, "undo": True, "masked": False}])
 def test_openspiels_own_simulation_passes(puzzle, options):
     pyspiel.random_sim_test(
         easiest(puzzle, max_steps=16, **options), num_sims=1, serialize=True, verbose=False, mask_test=True
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"instances": 2, "allow_undo": True}])
+@pytest.mark.parametrize("options", [{}, {"instances": 2, "undo": True}])
 def test_clones_undo_and_serialized_states_agree(puzzle, options):
     chooser = random.Random(7)
     game = easiest(puzzle, max_steps=12, **options)
@@ -108,7 +107,7 @@ def test_the_type_is_true(puzzle):
     assert hidden == (puzzle in {"mines", "blackbox", "guess"}) == about.hidden
     assert fixed.get_type().reward_model == kind.RewardModel.TERMINAL
     assert (fixed.num_players(), fixed.num_distinct_actions()) == (1, about.n_actions(undo=False))
-    assert easiest(puzzle, allow_undo=True).num_distinct_actions() == len(about.actions)
+    assert easiest(puzzle, undo=True).num_distinct_actions() == len(about.actions)
     assert (drawn.max_chance_outcomes(), drawn.max_chance_nodes_in_history()) == (5, 1)
     state = drawn.new_initial_state()
     assert state.is_chance_node()
