@@ -8,7 +8,7 @@ A game has the options of ``puzzleport.Task`` as its parameters, by the same nam
 ``puzzleport.Rewards`` are parameters of their own: ``solved``, ``failed``, ``step``, ``no_effect``, ``solution`` and ``errors``,
 written with a decimal point. These differ, or are OpenSpiel's alone:
 
-- ``params``: ``3x3``, or one instance: ``3x3#42`` or ``3x3:description``. ``as_parameter`` tells how the text of a game writes it.
+- ``params``: ``3x3``, or one instance, ``3x3#42`` or ``3x3:description``. The text of a game writes it as ``as_parameter`` does.
 - ``seed``: which instance; -1 draws one, which is then among the game's parameters. OpenSpiel's numbers end at 2**31 - 1; a
   larger seed goes into ``params``.
 - ``instances``: with N > 0 the root is a chance node over the instances ``seed`` to ``seed + N - 1``.
