@@ -170,7 +170,7 @@ class PuzzleGame(pyspiel.Game):
             self.task = task = _task(self.name, given)
             self.root = lru_cache(maxsize=_ROOTS)(self._root)
             self.start_of_pay = lru_cache(maxsize=_ROOTS)(self._start_of_pay)
-            self.pay = self.start_of_pay(0)
+            self.start_of_pay(0)
             task.encoder.attach(self.root(0))()  # what cannot be seen, such as too small a picture, is an error now
         except (pp.PuzzleError, TypeError, ValueError) as error:
             raise pyspiel.SpielError(str(error)) from None
@@ -180,6 +180,7 @@ class PuzzleGame(pyspiel.Game):
         rewards = task.rewards
         self.follows_play = bool(rewards.looks or rewards.no_effect)
         """Whether what is paid depends on more than the number of steps and how the game stands."""
+        self.by_status: list[float] = rewards.by_status.tolist()
         bounds = rewards.return_bounds(about, task.params, task.max_steps)
         assert bounds is not None  # there is no hook
         info = pyspiel.GameInfo(
@@ -237,6 +238,7 @@ class PuzzleState(pyspiel.State):
     """
 
     __slots__ = ("__dict__", "_game", "_look", "_seen_session")
+    _look: Any
 
     def __init__(self, game: PuzzleGame) -> None:
         super().__init__(game)
@@ -335,21 +337,23 @@ class PuzzleState(pyspiel.State):
 
     def returns(self) -> list[float]:
         """The sum of rewards so far."""
-        game = self._game
+        game, session = self._game, self._session
         if game.follows_play:
             return [self._return]
-        return [self._last() + game.task.rewards.step * max(0, self._steps() - 1)]
+        if session is None:
+            return [0.0]
+        outcome = session.outcome
+        steps = outcome.steps
+        return [game.by_status[outcome.status] + game.by_status[0] * (steps - 1) if steps else 0.0]
 
     def rewards(self) -> list[float]:
         """The reward of the last action."""
-        return [self._reward if self._game.follows_play else self._last()]
-
-    def _steps(self) -> int:
-        return self._session.steps if self._session is not None else 0
-
-    def _last(self) -> float:
-        """What the last action paid, where that depends on nothing before it."""
-        return self._game.pay(self.session) if self._steps() else 0.0
+        game, session = self._game, self._session
+        if game.follows_play:
+            return [self._reward]
+        if session is None or not session.outcome.steps:
+            return [0.0]
+        return [game.by_status[session.outcome.status]]
 
     # ---- how it looks
 
@@ -407,7 +411,7 @@ class Observer:
         self.dict: dict[str, Array] = {}
         if not self._public:
             return  # nothing is private: what the player sees is all that anyone sees
-        shapes = {"history": (game.max_steps,)} if self._recall else {}
+        shapes: dict[str, tuple[int, ...]] = {"history": (game.max_steps,)} if self._recall else {}
         shapes.update({leaf.name: leaf.shape for leaf in leaves(game.task.encoder.tree)})
         sizes = [int(np.prod(shape)) for shape in shapes.values()]
         self.tensor = np.zeros(sum(sizes), np.float32)

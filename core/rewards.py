@@ -140,6 +140,11 @@ class _Solution:
         self._wrong_at_start = 0
         self._look_for(session)
 
+    @property
+    def known(self) -> bool:
+        """Whether the solution was found, from when on nothing in here changes."""
+        return bool(self._wanted)
+
     def _look_for(self, session: Session) -> None:
         try:
             solution = session.solution()
@@ -181,8 +186,10 @@ class GamePay:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GamePay:
         # A step replaces what it changes and writes into nothing, so a copy may share the rest: search copies often.
-        twin = copy(self)
-        twin._solution = copy(self._solution)
+        twin = object.__new__(GamePay)
+        twin.__dict__.update(self.__dict__)
+        if self._solution is not None and not self._solution.known:
+            twin._solution = copy(self._solution)
         return twin
 
     def start(self, session: Session) -> None:

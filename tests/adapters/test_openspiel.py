@@ -390,6 +390,23 @@ def test_marks_that_the_board_does_not_draw_are_in_the_string():
     assert str(state) == state.observation_string() != board
 
 
+def test_given_digits_and_own_ones_have_other_strings():
+    by_solution = {}
+    for seed in range(40):
+        state = load("filling", params="2x3", seed=seed).new_initial_state()
+        given = state.session.observe()["fixed"].tobytes()
+        by_solution.setdefault(state.session.solution()["digits"].tobytes(), {})[given] = state
+    states = max(by_solution.values(), key=len).values()
+    assert len(states) > 1
+    for state in states:
+        for action in state.session.plan():
+            state.apply_action(action)
+        while state.session.observe()["cursor_x"] or state.session.observe()["cursor_y"]:
+            moved = "LEFT" if state.session.observe()["cursor_x"] else "UP"
+            state.session.step(moved)
+    assert len({state.session.text() for state in states}) < len({str(state) for state in states}) == len(states)
+
+
 def test_what_the_player_cannot_know_is_in_no_string():
     one, other = (load("blackbox", params="w2h2m1M1", seed=seed).new_initial_state() for seed in (1, 3))
     assert one.session.desc != other.session.desc
