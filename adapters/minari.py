@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import puzzleport as pp
 from puzzleport.benchmark.evaluation_sets import check_training_seed
 from puzzleport.files import aside, write
-from puzzleport.session import episode_seed
+from puzzleport.session import episode_seed, random_seed
 
 try:
     import h5py  # noqa: F401 (Minari takes its storage for granted)
@@ -34,11 +34,10 @@ import gymnasium as gym
 
 from puzzleport.adapters.gymnasium import PuzzleEnv, env_id
 
-OBSERVATIONS: dict[str, dict[str, Any]] = {
-    "state": {"obs_type": "state"},
-    "flat": {"obs_type": "flat"},
-    "one-hot": {"obs_type": "flat", "one_hot": True},
-}
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+OBSERVATIONS = ("state", "flat", "one_hot", "tokens", "graph")
 """What a dataset may show. Pictures would make it huge: play its actions again where they are wanted."""
 
 
@@ -57,15 +56,11 @@ def collect_demos(
     policy: Callable[[pp.Session], int] | None = None,
     *,
     episodes: int = 1000,
-    seed: int = 0,
     dataset_id: str | None = None,
     root: str | Path | None = None,
-    observation: str = "state",
-    undo: bool = False,
-    max_steps: int = 10_000,
     keep_failures: bool = False,
-    timeout: float = 60.0,
     progress: Callable[[int], None] | None = None,
+    **options: Unpack[pp.TaskOptions],
 ) -> minari.MinariDataset:
     """Let an expert play, and write its games as a Minari dataset.
 
@@ -79,30 +74,26 @@ def collect_demos(
         policy: who plays: called with the session, it gives the next action, or raises NoPlan to give up. ``None`` for
             ``puzzleport.ExpertPolicy``.
         episodes: how many are played.
-        seed: of the stream of instances; none of them has a seed of the frozen evaluation sets.
         dataset_id: as Minari writes them, ``namespace/name-v0``; ``None`` for ``default_id``.
         root: the folder of all datasets; ``None`` for Minari's own, ``MINARI_DATASETS_PATH`` or ``~/.minari/datasets``.
-        observation: ``state``, ``flat`` or ``one-hot``.
-        undo: whether UNDO is in the action space.
-        max_steps: after how many steps an episode is truncated.
         keep_failures: keep episodes that were lost, cut off or given up; the latter end truncated. Without it they are left out.
-        timeout: seconds that generating a puzzle may take.
         progress: called with the number of episodes played.
+        options: those of ``puzzleport.Task``. No instance of the stream has a seed of the frozen evaluation sets.
     """
-    params = pp.canonical_params(puzzle, params)
+    task = pp.Task.of(puzzle, params, options)
+    puzzle, params = task.puzzle, task.params
     if episodes < 1:
         raise ValueError("a dataset takes at least one episode")
-    if observation not in OBSERVATIONS:
-        raise ValueError(f"observation is one of {', '.join(OBSERVATIONS)}, not {observation!r}")
-    check_training_seed(seed)
+    if task.observation not in OBSERVATIONS:
+        raise pp.UnknownOption(f"a dataset shows one of {', '.join(OBSERVATIONS)}, not {task.observation!r:.80}")
+    seed = random_seed() if task.seed is None else check_training_seed(task.seed)
     policy = policy or pp.ExpertPolicy(puzzle)
     player = getattr(policy, "__name__", type(policy).__name__)
     dataset_id = dataset_id or default_id(puzzle, params)
     root = get_dataset_path() if root is None else Path(root)
     path = _place(root, dataset_id)
-    options = {"params": params, "undo": undo, "max_steps": max_steps, "timeout": timeout, **OBSERVATIONS[observation]}
     about: list[dict[str, Any]] = []
-    with gym.make(env_id(puzzle), **options) as env, aside(path) as part:
+    with gym.make(env_id(puzzle), params=task.game_id or params, **options) as env, aside(path) as part:
         part.mkdir()
         storage = MinariStorage.new(
             part / "data", observation_space=env.observation_space, action_space=env.action_space, env_spec=env.spec

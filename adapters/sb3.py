@@ -16,20 +16,36 @@ try:
 except ImportError as error:
     raise ImportError("the SB3 adapter needs an extra: pip install 'puzzleport[sb3]'") from error
 
+import puzzleport as pp
 from puzzleport.adapters.gymnasium import Array, PuzzleVectorEnv
+
+INFO = ("action_mask", "game_id", "state_repeats", "is_success")
+"""What every info tells."""
 
 
 class PuzzleVecEnv(VecEnv):
     """A ``PuzzleVectorEnv`` with SB3's interface. It takes the same arguments, the autoreset mode apart.
 
-    The sub-environments exist in C only. So ``get_attr`` tells what the whole has, ``env_method`` knows ``action_masks``
-    and nothing else, and an info is empty but at the end of an episode: ``terminal_observation``, ``TimeLimit.truncated``
-    and ``is_success``.
+    The sub-environments exist in C only. So ``get_attr`` tells what the whole has, and ``env_method`` knows
+    ``action_masks`` and nothing else. Every info has ``action_mask``, ``game_id``, ``state_repeats`` and ``is_success``; at the
+    end of an episode SB3's ``terminal_observation`` and ``TimeLimit.truncated`` come along. ``puzzle_state`` is left out: a
+    dict for each sub-environment and step would cost more than the step. ``envs.batch`` has it.
     """
 
-    def __init__(self, puzzle: str, params: str | None = None, n_envs: int = 64, **options: Any) -> None:  # noqa: ANN401
-        self.envs = PuzzleVectorEnv(puzzle, params, n_envs, autoreset_mode="SameStep", **options)
-        super().__init__(n_envs, self.envs.single_observation_space, self.envs.single_action_space)
+    def __init__(
+        self,
+        puzzle: str | pp.Task,
+        params: str | None = None,
+        num_envs: int = 64,
+        *,
+        n_envs: int | None = None,
+        **options: Any,  # noqa: ANN401 (what PuzzleVectorEnv takes)
+    ) -> None:
+        if "autoreset_mode" in options:
+            raise pp.UnknownOption("SB3 has its own way to go on after an episode: there is no autoreset_mode here")
+        num_envs = num_envs if n_envs is None else n_envs  # SB3's own word
+        self.envs = PuzzleVectorEnv(puzzle, params, num_envs, autoreset_mode="SameStep", **options)
+        super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
 
     def reset(self) -> VecEnvObs:
         """Start new episodes, with the seeds of the last ``seed`` once."""
@@ -47,12 +63,17 @@ class PuzzleVecEnv(VecEnv):
         """Take the actions. Where an episode ended, the observation is already the next one's first."""
         observation, rewards, terminations, truncations, info = self.envs.step(self._actions)
         dones = terminations | truncations
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        told = zip(
+            info["action_mask"], info["game_id"], info["state_repeats"].tolist(), info["is_success"].tolist(), strict=True
+        )
+        infos: list[dict[str, Any]] = [dict(zip(INFO, each, strict=True)) for each in told]
+        final = info.get("final_info", {})
         for slot in np.flatnonzero(dones):
-            infos[slot] = {
+            infos[slot] = {name: final[name][slot] for name in INFO}
+            infos[slot] |= {
+                "is_success": bool(final["is_success"][slot]),
                 "terminal_observation": info["final_obs"][slot],
                 "TimeLimit.truncated": bool(truncations[slot]),
-                "is_success": bool(info["final_info"]["is_success"][slot]),
             }
         return observation, rewards.astype(np.float32), dones, infos
 
@@ -94,10 +115,17 @@ class PuzzleVecEnv(VecEnv):
         return list(slots)
 
 
-def sb3_vec_env(puzzle: str, params: str | None = None, n_envs: int = 64, **options: Any) -> VecMonitor:  # noqa: ANN401
+def sb3_vec_env(
+    puzzle: str | pp.Task,
+    params: str | None = None,
+    num_envs: int = 64,
+    *,
+    n_envs: int | None = None,
+    **options: Any,  # noqa: ANN401 (what PuzzleVectorEnv takes)
+) -> VecMonitor:
     """Many puzzles as one SB3 ``VecEnv``, stepped in C on all cores, with episode statistics as SB3 logs them.
 
-        >>> env = sb3_vec_env("fifteen", "2x2", n_envs=8, obs_type="flat")
+        >>> env = sb3_vec_env("fifteen", "2x2", num_envs=8, observation="flat")
         >>> env.reset().shape
         (8, 6)
         >>> len(env.env_method("action_masks"))
@@ -105,10 +133,10 @@ def sb3_vec_env(puzzle: str, params: str | None = None, n_envs: int = 64, **opti
         >>> env.close()
 
     Args:
-        puzzle: one of ``puzzleport.puzzles()``.
+        puzzle: one of ``puzzleport.puzzles()``, or a ``puzzleport.Task``.
         params: the engine's parameter string; ``None`` for the default.
-        n_envs: how many.
-        options: of ``PuzzleVectorEnv``: ``obs_type``, ``one_hot``, ``rewards``, ``max_steps``, ``max_state_repeats``,
-            ``threads`` and the others.
+        num_envs: how many.
+        n_envs: the same by SB3's own word.
+        options: those of ``PuzzleVectorEnv``, and so of ``puzzleport.Task``.
     """
-    return VecMonitor(PuzzleVecEnv(puzzle, params, n_envs, **options))
+    return VecMonitor(PuzzleVecEnv(puzzle, params, num_envs, n_envs=n_envs, **options))

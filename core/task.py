@@ -266,7 +266,7 @@ class Episodes:
         self._session_options = session_options
         self._session: Session | None = None
         self.game_id = ""
-        """Of the present game; it never tells what the player must not know."""
+        """What starts the present game again: ``params#seed``, or the id that named it."""
 
     @property
     def session(self) -> Session:
@@ -283,12 +283,12 @@ class Episodes:
     @property
     def ended(self) -> int:
         """0 while the episode goes on, 1 when it terminated (solved or failed), 2 when it was truncated."""
-        return int(self.session.outcome.ended)
+        return int(self._outcome.ended) if self._session is not None else 0
 
     @property
     def solved(self) -> bool:
         """Whether the game is solved."""
-        return self.session.outcome.status == 1
+        return self._session is not None and self._outcome.status == 1
 
     def start(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> None:
         """Start the next game; with a seed the first of that seed's stream; or the game that is named."""
@@ -299,25 +299,25 @@ class Episodes:
             self._attach(session)
         else:
             session.restart(**which)
-        self.game_id = session.game_id
+        self.game_id = which.get("game_id") or f"{which['params']}#{which['seed']}"
         self._pay.start(session)
 
     def _attach(self, session: Session) -> None:
         self.observation = self.encoder.attach(session)
         """The present observation, as the encoder's tree describes it."""
-        self._live_mask = session.mask(copy=False)
-        self.mask = self._live_mask.copy
+        self.mask = session.mask(copy=False).copy
         """Exactly the actions that change the game or the cursor, as fresh booleans."""
+        self._outcome = session.outcome
 
     def step(self, action: int | str) -> float:
         """Take an action; what it pays."""
-        session = self.session
+        session = self._session or self.session
         session.act(action)
         return self._pay(session)
 
     def info(self, mask: Array, puzzle_state: dict[str, Array]) -> dict[str, Any]:
         """What every adapter tells beside the observation, with the same keys after every step."""
-        outcome = self.session.outcome
+        outcome = self._outcome
         return {
             "puzzle_state": puzzle_state,
             "action_mask": mask,
@@ -333,7 +333,7 @@ class Episodes:
 
     def __getstate__(self) -> dict[str, Any]:
         """Views and what looks at them belong to one session: a copy makes its own."""
-        mine = ("observation", "mask", "_live_mask", "encoder")
+        mine = ("observation", "mask", "_outcome", "encoder")
         return {name: value for name, value in self.__dict__.items() if name not in mine}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -369,6 +369,10 @@ class BatchEpisodes:
         self._pay = BatchPay(task.rewards, self.batch)
         self.observation, self.final_observation = self.encoder.attach_batch(self.batch)
         self._seed = task.seed
+        self.game_ids = np.full(num_envs, task.game_id or "", object)
+        """What starts the present game of each slot again."""
+        self.last_game_ids = self.game_ids
+        """The same as it was before the last step that began new games."""
 
     def start(self, seed: int | Sequence[int | None] | None = None, which: Array | None = None) -> None:
         """Start new episodes in all slots or in some: slot i with ``seed + i``, or with the i-th of several seeds."""
@@ -376,11 +380,23 @@ class BatchEpisodes:
             seed = self._seed  # the task's own seed begins the streams once
         self._seed = None
         self.batch.reset(seed, which=which)
+        self._name_games(np.arange(self.num_envs) if which is None else np.flatnonzero(which))
         self._pay.start(self.batch, which)
+
+    def _name_games(self, slots: Array) -> None:
+        if self.task.game_id is None and len(slots):
+            seeds, episodes = self.batch.streams()
+            for slot in slots.tolist():
+                seed = episode_seed(int(seeds[slot]), int(episodes[slot]))
+                self.game_ids[slot] = f"{self.task.params}#{seed}"
 
     def step(self, actions: Sequence[int] | Array) -> Array:
         """Take one action in each slot; what each pays, 0 where a new game began instead."""
-        self.batch.step(actions)
+        result = self.batch.step(actions)
+        begun = result.ended if self.batch.autoreset == "same_step" else result.steps == 0
+        if begun.any():
+            self.last_game_ids = self.game_ids.copy()
+            self._name_games(np.flatnonzero(begun))
         return self._pay(self.batch)
 
     def close(self) -> None:
