@@ -500,7 +500,7 @@ class Session:
 
         Where something is hidden from the player, the expert does not know it either.
         """
-        from .experts import hint
+        from .agents.expert import hint
 
         return hint(self)
 

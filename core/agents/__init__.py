@@ -30,7 +30,7 @@ Array = np.ndarray[Any, Any]
 class BatchPolicy(Protocol):
     """Any callable that chooses an action for each of n games.
 
-    If it has a method ``start(batch, random)`` too, that is called before the first step of each batch.
+    If it has a method ``start(batch, random)`` too, that is called before the games of each batch begin.
     """
 
     def __call__(self, observation: Observation, mask: Array, random: np.random.Generator) -> Sequence[int] | Array:

@@ -179,4 +179,3 @@ def play_jobs(
             job.result.steps += steps
             if progress:
                 progress(job.result)
-

@@ -65,9 +65,9 @@ def play_batch(policy: BatchPolicy, block: Block) -> Outcome:
     """Play with a policy that sees all games of the block at once."""
     random = np.random.default_rng(block.seeds)
     with block.task.batch(len(block.seeds), threads=block.threads, autoreset="off") as batch:
-        step = batch.reset(block.seeds)
         if hasattr(policy, "start"):
             policy.start(batch, random)
+        step = batch.reset(block.seeds)
         while not (step.ended != 0).all():
             step = batch.step(np.asarray(policy(step.observation, step.mask, random)))
         return step.status.tolist(), step.steps.tolist()

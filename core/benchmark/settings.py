@@ -13,8 +13,11 @@ LEVELS = ("easiest", "human", "default")
 """The paper's two levels, and the engine's own default."""
 
 
-def level_params(puzzle: str, level: str) -> str:
-    """The parameters of a level. Anything else must be a parameter string or a game id itself."""
+def level_params(puzzle: str, level: str, levels: tuple[str, ...] = LEVELS) -> str:
+    """The parameters of a level. Anything else must be a parameter string or a game id itself.
+
+    An error names ``levels``, where more than these three would be understood.
+    """
     about = spec(puzzle)
     if level in LEVELS:
         return canonical_params(puzzle, str(getattr(about, f"{level}_params")))
@@ -24,7 +27,7 @@ def level_params(puzzle: str, level: str) -> str:
     try:
         return canonical_params(puzzle, level)
     except InvalidParams as error:
-        raise InvalidParams(f"{level!r:.80} is no level ({', '.join(LEVELS)}), and as parameters: {error}") from None
+        raise InvalidParams(f"{level!r:.80} is no level ({', '.join(levels)}), and as parameters: {error}") from None
 
 
 def settings(names: Iterable[str], level: str) -> list[tuple[str, str]]:
@@ -37,4 +40,4 @@ def settings(names: Iterable[str], level: str) -> list[tuple[str, str]]:
             (row["puzzle"], canonical_params(row["puzzle"], row["params"])) for row in table("results")
         )
         return [(puzzle, params) for name in names for puzzle, params in listed if puzzle == name]
-    return [(name, level_params(name, level)) for name in names]
+    return [(name, level_params(name, level, (*LEVELS, "paper"))) for name in names]

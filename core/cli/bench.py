@@ -86,9 +86,7 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
 @Options.formats
 def bench_pixels(names: list[str], level: str, seconds: float, form: str | None) -> None:
     """Pictures a second at 128x128, single and batched, beside the rate without pictures."""
-    rows = [
-        speed.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)
-    ]
+    rows = [speed.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"per second, 128x128, level {level}")
     for title in ("steps alone", "step + picture", "batch, 1 thread", "batch, all", "all/1"):

@@ -169,7 +169,11 @@ class Options:
         "--timeout", default=DEFAULT_TIMEOUT, show_default=True, help="Seconds that generating one instance may take."
     )
     observation = click.option(
-        "--observation", type=click.Choice(sorted(KINDS)), default="state", show_default=True, help="What an agent sees."
+        "--observation",
+        type=click.Choice(sorted(KINDS)),
+        default="state",
+        show_default=True,
+        help="What an agent sees.",
     )
     seconds = click.option("--seconds", default=0.2, help="How long each figure is measured.")
     threads = click.option("--threads", default=0, help="How many threads; 0 for all cores. The results are the same.")
@@ -233,13 +237,12 @@ def cluster(backend: str, address: str | None, threads: int, chunk: int = 1) -> 
         yield found.map
 
 
-def progress_bar(*more: TextColumn) -> Progress:
+def progress_bar() -> Progress:
     """A bar with what is done, the time that it took, and the time that is left."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        *more,
         TimeElapsedColumn(),
         TextColumn("ETA"),
         TimeRemainingColumn(),

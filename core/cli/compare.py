@@ -26,9 +26,7 @@ SHOWN = "Random,PPO,DreamerV3,MaskablePPO (Internal State)"
 )
 @Options.force
 @Options.formats
-def compare(
-    sources: tuple[Path, ...], paper: str, outputs: tuple[Path, ...], force: bool, form: str | None
-) -> None:
+def compare(sources: tuple[Path, ...], paper: str, outputs: tuple[Path, ...], force: bool, form: str | None) -> None:
     """Show results of evaluate beside the paper's, as a table and as its plots."""
     check_free(outputs, force)
     columns = {"all": list(report.ALGORITHMS), "none": []}.get(paper, paper.split(","))

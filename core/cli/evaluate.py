@@ -117,7 +117,9 @@ def evaluate(
         def progress(result: Result) -> None:
             nonlocal saved
             before = sum(len(one.steps) for one in finished if one is not result)
-            bar.update(task_id, completed=before + len(result.steps), description=f"{result.puzzle} {result.params:.40}")
+            bar.update(
+                task_id, completed=before + len(result.steps), description=f"{result.puzzle} {result.params:.40}"
+            )
             if not finished or finished[-1] is not result:
                 finished.append(result)
             if time.monotonic() - saved > SAVE_EVERY:

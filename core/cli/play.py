@@ -30,5 +30,9 @@ def play(puzzle: str, params: str, seed: int | None, where: str, size: int) -> N
         except ImportError as error:
             if where == "window":
                 raise
-            errors.print(f"puzzleport: playing in the terminal, because there is no window: {error}", markup=False, highlight=False)
+            errors.print(
+                f"puzzleport: playing in the terminal, because there is no window: {error}",
+                markup=False,
+                highlight=False,
+            )
     by_hand.in_terminal(session)
