@@ -348,10 +348,11 @@ def train(
     num_envs = pp.session.check_num_envs(num_envs)
     if steps < 1:
         raise ValueError("training takes at least one step")
-    given = _checked_settings(algorithm, settings or {})
+    given = dict(settings or {})
     device = given.pop("device", device)
     logs = given.pop("tensorboard_log", None) or _log_folder(folder)
     run, done = _begin_run(folder, algorithm, task, num_envs, given, resume)
+    _check_settings(algorithm, given)
     target = folder / MODEL
     if done >= steps:
         return target
@@ -418,13 +419,12 @@ def _begin_run(
 NOT_SETTINGS = ("self", "env", "seed", "_init_setup_model")
 
 
-def _checked_settings(algorithm: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings that the algorithm has, or an error that lists them."""
+def _check_settings(algorithm: str, settings: dict[str, Any]) -> None:
+    """An error that lists the settings of an algorithm, where one is given that it does not have."""
     known = [name for name in inspect.signature(ALGORITHMS[algorithm].__init__).parameters if name not in NOT_SETTINGS]
     unknown = [name for name in settings if name not in known]
     if unknown:
         raise pp.UnknownOption(f"{algorithm} has no setting {unknown[0]!r:.80}; it has {', '.join(known)}")
-    return dict(settings)
 
 
 @contextmanager
