@@ -143,7 +143,9 @@ class PuzzleEnv(gym.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
         """Take an action."""
         if self._over:
-            reason = "this episode is over: call reset" if self._episodes.started else "call reset before the first step"
+            reason = (
+                "this episode is over: call reset" if self._episodes.started else "call reset before the first step"
+            )
             raise gym.error.ResetNeeded(reason)
         reward = self._episodes.step(action)
         observation, info = self._result()

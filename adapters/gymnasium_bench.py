@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from puzzleport.benchmark.speed import BATCH, best_of, c_loop, c_loop_all, level_params
+from puzzleport.benchmark.settings import level_params
+from puzzleport.benchmark.speed import BATCH, best_of, c_loop, c_loop_all
 
 from .gymnasium import PuzzleEnv, PuzzleVectorEnv
 

@@ -3,7 +3,7 @@
 >>> from puzzleport.adapters.ray import Cluster
 >>> from puzzleport.benchmark.evaluation import evaluate
 >>> with Cluster("auto") as cluster:
-...     result = evaluate("expert", "net", "5x5", threads=1, workers=cluster.map)
+...     result = evaluate("expert", "net", "5x5", seed=0, threads=1, workers=cluster.map)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 try:
     import ray
 except ImportError as error:
-    raise ImportError("the engine ray needs an extra: pip install 'puzzleport[ray]'") from error
+    raise ImportError("the backend ray needs an extra: pip install 'puzzleport[ray]'") from error
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -144,7 +144,9 @@ class Batch:
         that has played goes on with the next episode of its stream, and one that has not draws a seed.
         """
         if which is not None and np.shape(which) != (self.num_envs,):
-            raise ValueError(f"which has one entry for each of {self.num_envs} sessions, not the shape {np.shape(which)}")
+            raise ValueError(
+                f"which has one entry for each of {self.num_envs} sessions, not the shape {np.shape(which)}"
+            )
         seeds, counts = self.streams()
         wanted: Sequence[int | None]
         if seed is None or isinstance(seed, (int, np.integer)):

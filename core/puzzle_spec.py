@@ -117,8 +117,8 @@ def handle(puzzle: str) -> Any:  # noqa: ANN401 (a cffi pointer)
     try:
         return _handles()[puzzle]
     except (KeyError, TypeError):
-        near = difflib.get_close_matches(str(puzzle).lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
-        raise UnknownPuzzle(f"there is no puzzle {puzzle!r}; did you mean {near[0]!r}?") from None
+        near = difflib.get_close_matches(str(puzzle)[:80].lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
+        raise UnknownPuzzle(f"there is no puzzle {puzzle!r:.80}; did you mean {near[0]!r}?") from None
 
 
 def puzzles() -> list[str]:
@@ -175,14 +175,14 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
     if params is None:
         return about.default_params
     if not isinstance(params, str):
-        raise InvalidParams(f"{puzzle}: parameters are a string such as {about.default_params!r}, not {params!r}")
+        raise InvalidParams(f"{puzzle}: parameters are a string such as {about.default_params!r}, not {params!r:.80}")
     if not re.fullmatch(about.params_pattern, params, re.ASCII):
         start = re.match(about.params_pattern, params, re.ASCII)
         understood = (
-            f"only its start {start[0]!r} is understood" if start and start[0] else "nothing of it is understood"
+            f"only its start {start[0]!r:.80} is understood" if start and start[0] else "nothing of it is understood"
         )
         raise InvalidParams(
-            f"{puzzle}: {params!r} is no parameter string: {understood}. "
+            f"{puzzle}: {params!r:.80} is no parameter string: {understood}. "
             f"Write {about.easiest_params!r} or {about.default_params!r}: {'; '.join(about.params_help)}."
         )
     if about.params_alias:
@@ -191,7 +191,7 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
     result = ffi.new("char **")
     code = lib.pz_params_canonical(handle(puzzle), params.encode(), 1, 1, result)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r}")
+        raise_for(code, f"{puzzle}: params {params!r:.80}")
     return _text(result[0])
 
 
@@ -207,7 +207,7 @@ def layout(puzzle: str, params: str) -> Layout:
     native = ffi.new("pz_layout *")
     code = lib.pz_layout_of(handle(puzzle), params.encode(), native)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r}")
+        raise_for(code, f"{puzzle}: params {params!r:.80}")
     fields = tuple(
         Field(
             name=_text(field.name),
@@ -230,7 +230,7 @@ def optimal_steps(puzzle: str, params: str | None = None) -> int:
     params = canonical_params(puzzle, params)
     code = lib.pz_optimal_steps(handle(puzzle), params.encode(), steps)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r}")
+        raise_for(code, f"{puzzle}: params {params!r:.80}")
     bound: float = steps[0]
     return round(bound)
 

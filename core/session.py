@@ -55,9 +55,10 @@ def check_seed(seed: object) -> int:
             raise TypeError
         number = operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
-        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}") from None
+        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r:.80}") from None
     if not 0 <= number <= MAX_SEED:
-        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {number}")
+        told = number if number.bit_length() < 128 else f"one of {number.bit_length()} bits"
+        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {told}")
     return number
 
 
@@ -80,7 +81,7 @@ def check_limit(name: str, limit: object) -> int:
     except TypeError:
         raise UnknownOption(f"{name} is a whole number, 0 for no limit, not {limit!r:.80}") from None
     if not 0 <= number <= MAX_LIMIT:
-        raise UnknownOption(f"{name} is a whole number from 0, for no limit, to {MAX_LIMIT}, not {str(number):.80}")
+        raise UnknownOption(f"{name} is a whole number from 0, for no limit, to {MAX_LIMIT}, not {number!s:.80}")
     return number
 
 
@@ -106,7 +107,7 @@ def check_num_envs(num_envs: object) -> int:
     except TypeError:
         raise UnknownOption(f"num_envs is a whole number, not {num_envs!r:.80}") from None
     if not 1 <= number <= MAX_ENVS:
-        raise UnknownOption(f"num_envs is a whole number from 1 to {MAX_ENVS}, not {str(number):.80}")
+        raise UnknownOption(f"num_envs is a whole number from 1 to {MAX_ENVS}, not {number!s:.80}")
     return number
 
 
@@ -162,17 +163,17 @@ def parse_game_id(puzzle: str, game_id: str) -> GameID:
     """Take apart ``params``, ``params#seed`` or ``params:desc``; a bare ``params`` gets a random seed."""
     if not isinstance(game_id, str):
         raise InvalidGameID(
-            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {game_id!r}"
+            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {game_id!r:.80}"
         )
     params, mark, rest = re.fullmatch(r"([^:#]*)([:#]?)(.*)", game_id, re.DOTALL).groups()  # type: ignore[union-attr]
     params = canonical_params(puzzle, params)
     if mark == ":":
         if not rest or not rest.isascii() or not rest.isprintable():
-            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {game_id!r}")
+            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {game_id!r:.80}")
         return GameID(params, None, rest)
     if mark == "#":
         if not re.fullmatch("0|[1-9][0-9]{0,19}", rest) or int(rest) > MAX_SEED:
-            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {game_id!r}")
+            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {game_id!r:.80}")
         return GameID(params, int(rest), None)
     return GameID(params, random_seed(), None)
 
@@ -437,14 +438,14 @@ class Session:
         if isinstance(action, str):
             number = self._action_numbers.get(action.upper())
             if number is None:
-                raise InvalidAction(f"{self.puzzle} has no action {action!r}; it has {', '.join(self.actions)}")
+                raise InvalidAction(f"{self.puzzle} has no action {action!r:.80}; it has {', '.join(self.actions)}")
             return number
         try:
             if isinstance(action, (bool, np.bool_)):
                 raise TypeError
             number = operator.index(action)  # type: ignore[arg-type]
         except TypeError:
-            raise InvalidAction(f"an action is a number or a name, not {action!r}") from None
+            raise InvalidAction(f"an action is a number or a name, not {action!r:.80}") from None
         if not 0 <= number < self._n_actions:
             raise InvalidAction(f"{self.puzzle} has the actions 0 to {self._n_actions - 1}, not {number}")
         return number

@@ -42,9 +42,7 @@ class TransformerExtractor(BaseFeaturesExtractor):
 
 def boards(params: str, num_envs: int, max_steps: int) -> VecEnv:
     """Netslide as tokens."""
-    return sb3_vec_env(
-        "netslide", params, num_envs, max_steps=max_steps, observation=partial(Tokens, largest=LARGEST)
-    )
+    return sb3_vec_env("netslide", params, num_envs, max_steps=max_steps, observation=partial(Tokens, largest=LARGEST))
 
 
 def evaluate(model: MaskablePPO, params: str, episodes: int, max_steps: int = 500) -> Measured:

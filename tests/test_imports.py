@@ -41,10 +41,14 @@ def imports(path: Path) -> set[tuple[str, bool]]:
     """The modules that a file imports, in full, and whether it does so when it is itself imported."""
     tree = ast.parse(path.read_text())
     top = {id(node) for node in tree.body}
-    for node in tree.body:  # `try: import x except ImportError: raise` is at the top as well; `if TYPE_CHECKING:` is not
+    for (
+        node
+    ) in tree.body:  # `try: import x except ImportError: raise` is at the top as well; `if TYPE_CHECKING:` is not
         if isinstance(node, ast.Try):
             top |= {id(one) for one in node.body}
-    package = ["puzzleport", *path.relative_to(CORE).parts[:-1]] if path.is_relative_to(CORE) else ["puzzleport", "adapters"]
+    package = (
+        ["puzzleport", *path.relative_to(CORE).parts[:-1]] if path.is_relative_to(CORE) else ["puzzleport", "adapters"]
+    )
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import puzzleport as pp
-from puzzleport.errors import NoPlan
 from puzzleport.agents.expert import ExpertPolicy
+from puzzleport.errors import NoPlan
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 LONGEST = 5000
@@ -130,10 +130,10 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--puzzles", nargs="*", default=pp.puzzles())
+    parser.add_argument("--puzzle", default=",".join(pp.puzzles()), help="names with commas between them")
     parser.add_argument("--out", type=Path, default=DOCS)
     options = parser.parse_args()
-    table = list(rows(options.puzzles, options.seeds))
+    table = list(rows(options.puzzle.split(","), options.seeds))
     options.out.mkdir(exist_ok=True)
     with (options.out / "experts.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

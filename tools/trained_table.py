@@ -15,10 +15,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from puzzleport.benchmark.evaluation import load, save
+from puzzleport.benchmark.results import load, save
 
 PUZZLES = ["fifteen", "flood", "net", "twiddle", "singles", "samegame", "flip", "dominosa", "filling", "range"]
-OPTIONS = ["--observation", "one-hot", "--max-steps", "1000", "--envs", "32"]
+OPTIONS = ["--observation", "one_hot", "--max-steps", "1000", "--num-envs", "32", "--seed", "0"]
 ALGORITHMS = {
     "maskable_ppo": ["--set", "n_steps=128", "--set", "batch_size=512"],
     "ppo": ["--set", "n_steps=128", "--set", "batch_size=512"],
@@ -32,7 +32,7 @@ def run(algorithm: str, puzzle: str, steps: int, episodes: int, folder: Path) ->
     """Train and evaluate one agent in a process of its own, on one core."""
     command = [sys.executable, "-m", "puzzleport", "train", "--algo", algorithm, "--puzzle", puzzle, *OPTIONS]
     command += ALGORITHMS[algorithm]
-    command += ["--steps", str(steps), "--episodes", str(episodes), "--out", str(folder), "--resume"]
+    command += ["--steps", str(steps), "--episodes", str(episodes), "--out", str(folder), "--resume", "--device", "cpu"]
     one_core = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=one_core, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -45,13 +45,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", type=Path)
     parser.add_argument("--runs", type=Path, default=Path("runs"))
-    parser.add_argument("--puzzles", nargs="*", default=PUZZLES)
+    parser.add_argument("--puzzle", default=",".join(PUZZLES), help="names with commas between them")
     parser.add_argument("--algorithms", nargs="*", default=list(ALGORITHMS), choices=list(ALGORITHMS))
     parser.add_argument("--steps", type=int, default=300_000)
     parser.add_argument("--episodes", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     chosen = parser.parse_args()
-    wanted = [(algorithm, puzzle) for puzzle in chosen.puzzles for algorithm in chosen.algorithms]
+    wanted = [(algorithm, puzzle) for puzzle in chosen.puzzle.split(",") for algorithm in chosen.algorithms]
     with ThreadPoolExecutor(chosen.jobs) as pool:
         waiting = [
             pool.submit(run, algorithm, puzzle, chosen.steps, chosen.episodes, chosen.runs / f"{algorithm}-{puzzle}")

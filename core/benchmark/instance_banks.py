@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import count
+from itertools import count as numbers
 from pathlib import Path
 from typing import Any
 
 from ..errors import NoSolution
 from ..files import aside
-from ..session import Session, check_seed, episode_seed
 from ..puzzle_spec import canonical_params, optimal_steps
+from ..session import DEFAULT_TIMEOUT, Session, check_seed, episode_seed, random_seed
+from ..task import unknown_option
 from .workers import Workers, on_threads
 
 PATIENCE = 10
@@ -42,6 +43,8 @@ class Bank:
     """Distinct instances, and what was met on the way to them."""
 
     instances: list[Instance]
+    seed: int
+    """Of the stream that they are taken from."""
     tried: int
     repeated: int
     """Seeds whose instance the bank already had."""
@@ -69,35 +72,38 @@ def generate(
     puzzle: str,
     params: str | None = None,
     *,
-    size: int,
-    seed: int = 0,
+    count: int = 1000,
+    seed: int | None = None,
     apart_from: Iterable[str] = (),
     threads: int = 0,
-    timeout: float = 60.0,
+    timeout: float = DEFAULT_TIMEOUT,
     progress: Callable[[int], None] | None = None,
     workers: Workers | None = None,
+    **unknown: Any,  # noqa: ANN401 (for an error that names what was meant)
 ) -> Bank:
     """So many distinct instances of a setting from the seed's stream, or all that there seem to be.
 
     Args:
         puzzle: one of ``puzzleport.puzzles()``.
         params: the engine's parameter string; ``None`` for the default.
-        size: how many.
-        seed: of the stream.
+        count: how many.
+        seed: of the stream; ``None`` draws one, and ``Bank.seed`` tells which.
         apart_from: hashes of instances that must not be among them.
         threads: how many generate; 0 for all cores. It changes nothing but the times.
-        timeout: seconds that one instance may take.
+        timeout: seconds that generating one instance may take; 0 for no limit.
         progress: called with the number of instances found.
-        workers: who generates, instead of threads.
+        workers: where instances are generated, instead of on threads.
     """
+    if unknown:
+        raise unknown_option(set(unknown), tuple(generate.__kwdefaults__ or ()), "generate has")
     params = canonical_params(puzzle, params)
-    if size < 1:
-        raise ValueError(f"a bank has at least one instance, not {size}")
-    check_seed(seed)
+    if count < 1:
+        raise ValueError(f"a bank has at least one instance, not {count}")
+    first = random_seed() if seed is None else check_seed(seed)
     forbidden, found = frozenset(apart_from), dict[str, Instance]()
     met = set[str]()
     tried = repeated = elsewhere = in_a_row = 0
-    make, seeds = partial(_make, puzzle, params, timeout), (episode_seed(seed, at) for at in count())
+    make, seeds = partial(_make, puzzle, params, timeout), (episode_seed(first, at) for at in numbers())
     for instance in (workers or on_threads(threads))(make, seeds):
         tried += 1
         code = instance.instance_hash
@@ -112,9 +118,9 @@ def generate(
             if progress:
                 progress(len(found))
         exhausted = in_a_row >= max(1000, PATIENCE * len(met))
-        if len(found) == size or exhausted:
+        if len(found) == count or exhausted:
             break
-    return Bank(list(found.values()), tried, repeated, elsewhere, len(found) < size)
+    return Bank(list(found.values()), first, tried, repeated, elsewhere, len(found) < count)
 
 
 # ---- files

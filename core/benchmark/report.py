@@ -12,27 +12,41 @@ from typing import Any
 
 import numpy as np
 
-from .evaluation import as_csv
 from ..files import aside, write
-from .paper import table
+from ..puzzle_spec import canonical_params, spec
 from ..session import Session
-from ..puzzle_spec import canonical_params, optimal_steps, spec
+from .paper import table
+from .results import BOUND, as_csv, bound
 
 Setting = tuple[str, str]
 ALGORITHMS = tuple(dict.fromkeys(row["algorithm"] for row in table("results")))
 """The columns of the paper."""
 SUFFIXES = (".html", ".png", ".svg", ".md", ".csv")
+NOT_RUN = "not run"
+NOTES = (
+    f"{BOUND}.",
+    '"-": no episode was solved; "not run": there is no result.',
+    '"(paper)", in plots a star: the figures that the paper prints. Where it prints a dash, it solved none.',
+    "The last two columns compare our first policy with the paper's first: success in points, and mean steps.",
+)
+"""What people need to know to read the table and the plots."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one policy reached on one setting."""
+    """What one policy reached on one setting. A policy that solved nothing has a success of 0 and no mean."""
 
     mean: float | None
     success: float | None
 
+    @classmethod
+    def of(cls, mean: float | None, success: float | None) -> Cell:
+        """A cell of a table, in which both are left out where nothing was solved."""
+        return cls(mean, 0.0 if success is None and mean is None else success)
+
     def __str__(self) -> str:
-        return "-" if self.mean is None else f"{self.mean:,.0f} ({self.success:.1f}%)"
+        steps = "-" if self.mean is None else f"{self.mean:,.0f}"
+        return steps if self.success is None else f"{steps} ({self.success:.1f}%)"
 
 
 @dataclass(frozen=True)
@@ -50,18 +64,18 @@ class Comparison:
         """All columns, ours first."""
         return self.ours + self.papers
 
-    def cell(self, column: str, setting: Setting) -> Cell:
-        """One cell; an empty one where there is no result."""
-        return self.cells.get((column, *setting), Cell(None, None))
+    def cell(self, column: str, setting: Setting) -> Cell | None:
+        """One cell; None where the policy was not run."""
+        return self.cells.get((column, *setting))
 
     def difference(self, setting: Setting) -> tuple[float | None, float | None]:
         """Our first column against the paper's first: success in points, mean length in percent."""
         if not (self.ours and self.papers):
             return None, None
         ours, paper = self.cell(self.ours[0], setting), self.cell(self.papers[0], setting)
-        if ours.success is None or (self.papers[0], *setting) not in self.cells:
+        if ours is None or paper is None or ours.success is None or paper.success is None:
             return None, None
-        points = ours.success - (paper.success or 0.0)
+        points = ours.success - paper.success
         return points, None if ours.mean is None or paper.mean is None else 100 * (ours.mean / paper.mean - 1)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -69,9 +83,9 @@ class Comparison:
         rows = []
         for setting in self.settings:
             row: dict[str, Any] = dict(zip(("puzzle", "params"), setting, strict=True))
-            row["optimal_upper_bound"] = optimal_steps(*setting)
+            row["optimal_upper_bound"] = bound(*setting)
             for column in self.columns:
-                cell = self.cell(column, setting)
+                cell = self.cell(column, setting) or Cell(None, None)
                 row[f"{column}: steps"], row[f"{column}: success"] = cell.mean, cell.success
             points, percent = self.difference(setting)
             row["success difference"] = None if points is None else round(points, 1)
@@ -81,15 +95,15 @@ class Comparison:
 
     def printed(self) -> tuple[list[str], list[list[str]]]:
         """The table as people read it: titles, and a line for each setting."""
-        titles = ["puzzle", "params", "optimal ≤", *self.columns, "success", "steps"]
+        titles = ["puzzle", "params", "bound", *self.columns, "success", "steps"]
         lines = []
         for setting in self.settings:
             points, percent = self.difference(setting)
             lines.append(
                 [
                     *setting,
-                    f"{optimal_steps(*setting):,}",
-                    *(str(self.cell(column, setting)) for column in self.columns),
+                    f"{bound(*setting):,}",
+                    *(str(self.cell(column, setting) or NOT_RUN) for column in self.columns),
                     "" if points is None else f"{points:+.1f}",
                     "" if percent is None else f"{percent:+.0f}%",
                 ]
@@ -118,11 +132,11 @@ def compare(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> Compariso
             raise ValueError(
                 f"two results of {row['algorithm']} for {setting[0]} {setting[1]}: give one of them a --name"
             )
-        cells[key] = Cell(row["mean_successful_steps"], row["success_percent"])
+        cells[key] = Cell.of(row["mean_successful_steps"], row["success_percent"])
     for row in table("results"):
         mean, success = row["mean_successful_steps"], row["success_percent"]
         key = _paper(row["algorithm"]), row["puzzle"], canonical_params(row["puzzle"], row["params"])
-        cells[key] = Cell(float(mean) if mean else None, float(success) if success else None)
+        cells[key] = Cell.of(float(mean) if mean else None, float(success) if success else None)
     return Comparison(list(settings), list(ours), [_paper(column) for column in columns], cells)
 
 
@@ -146,7 +160,7 @@ def _short(column: str) -> str:
 
 
 def plot(comparison: Comparison) -> Any:  # noqa: ANN401 (a figure)
-    """The paper's plots: length by algorithm, success by puzzle, length against the optimal bound. A star: the paper's."""
+    """The paper's plots: length by policy, success by puzzle, length against the bound."""
     pyplot = _pyplot()
     columns, settings = comparison.columns, comparison.settings
     height = max(4.0, 0.22 * len(settings) + 1.5)
@@ -155,36 +169,60 @@ def plot(comparison: Comparison) -> Any:  # noqa: ANN401 (a figure)
     )
     colours = [pyplot.get_cmap("tab20")(index % 20) for index in range(len(columns))]
     names = [_short(column) for column in columns]
-
-    solved = [one for one in settings if all(comparison.cell(column, one).mean is not None for column in columns)]
-    bars = {"optimal ≤": [float(optimal_steps(*one)) for one in solved]}
-    for name, column in zip(names, columns, strict=True):
-        bars[name] = [comparison.cell(column, one).mean or 0.0 for one in solved]
-    means = [float(np.mean(lengths)) if lengths else 0.0 for lengths in bars.values()]
-    left.barh(list(bars), means, color=["0.6", *colours])
-    left.bar_label(left.containers[0], fmt="{:,.0f}", padding=3)
-    left.margins(x=0.2)
-    left.invert_yaxis()
-    left.set_title(f"mean steps of solved episodes\nover the {len(solved)} settings that all solve")
-
-    success = np.array([[comparison.cell(column, one).success or 0.0 for column in columns] for one in settings])
-    middle.imshow(success, cmap="viridis", vmin=0, vmax=100, aspect="auto")
-    for (y, x), value in np.ndenumerate(success):
-        middle.text(x, y, f"{value:.0f}", ha="center", va="center", fontsize=7, color="k" if value > 60 else "w")
-    middle.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
-    middle.set_yticks(range(len(settings)), [" ".join(one) for one in settings], fontsize=7)
-    middle.set_title("solved, %")
-
+    _draw_lengths(left, comparison, names, colours)
+    _draw_success(middle, comparison, names)
     for name, column, colour in zip(names, columns, colours, strict=True):
-        points = [(optimal_steps(*one), comparison.cell(column, one).mean) for one in settings]
+        points = [(bound(*one), cell.mean) for one in settings if (cell := comparison.cell(column, one)) is not None]
         shown = np.array([point for point in points if point[1]], float).reshape(-1, 2)
         right.scatter(shown[:, 0], shown[:, 1], s=18, color=colour, label=name)
     ends = (10, 10_000)
     right.plot(ends, ends, color="0.6", linewidth=1)
-    right.set(xscale="log", yscale="log", xlabel="upper bound of optimal steps", ylabel="mean steps of solved episodes")
+    right.set(xscale="log", yscale="log", xlabel="bound", ylabel="mean steps of solved episodes")
     right.legend(fontsize=8)
-    right.set_title("length against the optimal bound")
+    right.set_title("length against the bound")
+    star = "* the figures that the paper prints. " if comparison.papers else ""
+    figure.supxlabel(f"{star}{BOUND}.", fontsize=8)
     return figure
+
+
+def _draw_lengths(axes: Any, comparison: Comparison, names: list[str], colours: list[Any]) -> None:  # noqa: ANN401
+    """A bar for the mean length of each policy, over the settings that all of them solve."""
+    by_column = [[comparison.cell(column, one) for one in comparison.settings] for column in comparison.columns]
+    common = [
+        at
+        for at in range(len(comparison.settings))
+        if all(cell is not None and cell.mean is not None for cell in (cells[at] for cells in by_column))
+    ]
+    if not common:
+        axes.set_title("mean steps of solved episodes\nno setting is solved by all")
+        axes.set_axis_off()
+        return
+    means = [float(np.mean([bound(*comparison.settings[at]) for at in common]))]
+    means += [float(np.mean([cells[at].mean for at in common])) for cells in by_column]  # type: ignore[union-attr]
+    axes.barh(["bound", *names], means, color=["0.6", *colours])
+    axes.bar_label(axes.containers[0], fmt="{:,.0f}", padding=3)
+    axes.margins(x=0.2)
+    axes.invert_yaxis()
+    axes.set_title(f"mean steps of solved episodes\nover the {len(common)} settings that all solve")
+
+
+def _draw_success(axes: Any, comparison: Comparison, names: list[str]) -> None:  # noqa: ANN401 (matplotlib's)
+    """A square for each policy and setting: its success, or blank where it was not run."""
+    success = np.full((len(comparison.settings), len(comparison.columns)), np.nan)
+    for y, setting in enumerate(comparison.settings):
+        for x, column in enumerate(comparison.columns):
+            cell = comparison.cell(column, setting)
+            if cell is not None and cell.success is not None:
+                success[y, x] = cell.success
+    axes.set_facecolor("white")
+    axes.imshow(np.ma.masked_invalid(success), cmap="viridis", vmin=0, vmax=100, aspect="auto")
+    for (y, x), value in np.ndenumerate(success):
+        missing = np.isnan(value)
+        text, colour = (NOT_RUN, "0.5") if missing else (f"{value:.0f}", "k" if value > 60 else "w")
+        axes.text(x, y, text, ha="center", va="center", fontsize=5 if missing else 7, color=colour)
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
+    axes.set_yticks(range(len(comparison.settings)), [" ".join(one) for one in comparison.settings], fontsize=7)
+    axes.set_title("solved, %")
 
 
 def _board(setting: Setting) -> str:
@@ -214,6 +252,7 @@ def _page(comparison: Comparison) -> str:
         + "</tr>\n"
         for setting, line in zip(comparison.settings, lines, strict=True)
     )
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in NOTES)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>puzzleport: results beside the paper's</title>
 <style>
@@ -224,8 +263,8 @@ th, td {{ padding: 0.3em 0.8em; text-align: right; border-bottom: 1px solid #ddd
 th:nth-child(-n+3), td:nth-child(-n+3) {{ text-align: left; }}
 </style></head><body>
 <h1>Results beside the paper's</h1>
-<p>Mean steps of the solved episodes, and in brackets how many were solved. The last two columns compare our first
-with the paper's first: success in points, and mean length.</p>
+<p>Mean steps of the solved episodes, and in brackets how many were solved.</p>
+<ul>{notes}</ul>
 {svg}
 <table><thead><tr>{head}</tr></thead><tbody>
 {body}</tbody></table>
@@ -240,7 +279,8 @@ def save(comparison: Comparison, path: Path) -> None:
     elif path.suffix == ".md":
         titles, lines = comparison.printed()
         ruler = ["---", "---", *["---:"] * (len(titles) - 2)]
-        write(path, "".join(f"| {' | '.join(line)} |\n" for line in [titles, ruler, *lines]))
+        rows = "".join(f"| {' | '.join(line)} |\n" for line in [titles, ruler, *lines])
+        write(path, rows + "\n" + "".join(f"- {note}\n" for note in NOTES))
     elif path.suffix == ".html":
         write(path, _page(comparison))
     else:

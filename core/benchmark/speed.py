@@ -22,8 +22,9 @@ import numpy as np
 from .._native import ffi, lib
 from ..batch import Batch, rollout
 from ..errors import raise_for
+from ..puzzle_spec import handle
 from ..session import Session, Status
-from ..puzzle_spec import canonical_params, handle, spec
+from .settings import level_params
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -205,13 +206,6 @@ def _must_change(puzzle: str, changed: int, steps: int) -> None:
     """A benchmark of actions without effect would measure nothing."""
     if changed * 20 < steps:
         raise AssertionError(f"{puzzle}: only {changed} of {steps} steps changed anything")
-
-
-def level_params(puzzle: str, level: str) -> str:
-    """The parameters of the paper's easiest or human level, or the default ones."""
-    about = spec(puzzle)
-    chosen = {"easiest": about.easiest_params, "human": about.human_params, "default": about.default_params}[level]
-    return canonical_params(puzzle, chosen)
 
 
 def measure(puzzle: str, level: str = "easiest", seconds: float = 0.2) -> Row:

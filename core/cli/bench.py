@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ..benchmark import speed
 from ..puzzle_spec import spec
-from .common import Short, console, emit, errors
+from .common import Options, console, emit, errors
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -26,10 +26,10 @@ def _emit(rows: Sequence[DataclassInstance], form: str | None, table: Table, rem
 
 
 @click.group(name="bench", invoke_without_command=True)
-@Short.puzzles
-@Short.level
-@Short.seconds
-@Short.formats
+@Options.puzzle
+@Options.level
+@Options.seconds
+@Options.formats
 @click.pass_context
 def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form: str | None) -> None:
     """Throughput of the C loop, of Session and of Batch, with their ratios."""
@@ -80,15 +80,13 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
 
 
 @bench.command(name="pixels")
-@Short.puzzles
-@Short.level
-@Short.seconds
-@Short.formats
+@Options.puzzle
+@Options.level
+@Options.seconds
+@Options.formats
 def bench_pixels(names: list[str], level: str, seconds: float, form: str | None) -> None:
     """Pictures a second at 128x128, single and batched, beside the rate without pictures."""
-    rows = [
-        speed.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)
-    ]
+    rows = [speed.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"per second, 128x128, level {level}")
     for title in ("steps alone", "step + picture", "batch, 1 thread", "batch, all", "all/1"):
@@ -106,10 +104,10 @@ def bench_pixels(names: list[str], level: str, seconds: float, form: str | None)
 
 
 @bench.command(name="gymnasium")
-@Short.puzzles
-@Short.level
-@Short.seconds
-@Short.formats
+@Options.puzzle
+@Options.level
+@Options.seconds
+@Options.formats
 def bench_gymnasium(names: list[str], level: str, seconds: float, form: str | None) -> None:
     """The Gymnasium environment and its vector form, beside the C loop that does the same work."""
     from ..adapters.gymnasium_bench import measure
@@ -140,7 +138,7 @@ def bench_gymnasium(names: list[str], level: str, seconds: float, form: str | No
 @bench.command(name="search")
 @click.option("--instances", default=10, help="How many of each puzzle.")
 @click.option("--simulations", default=1000, help="For each move, at most.")
-@Short.formats
+@Options.formats
 def bench_search(instances: int, simulations: int, form: str | None) -> None:
     """MCTS by OpenSpiel's bot in C++ and by the native search, on the same instances of five small puzzles."""
     from ..adapters.openspiel_bench import PUZZLES, measure
@@ -168,11 +166,11 @@ PAPER_PICTURES = 2_500
 
 
 @bench.command(name="memory")
-@Short.puzzles
+@Options.puzzle
 @click.option("--steps", default=10_000_000, help="Random steps for each puzzle.")
 @click.option("--sessions", default=10_000, help="Sessions made and freed for each puzzle.")
 @click.option("--pictures", default=100_000, help="Pictures of a batch for each puzzle.")
-@Short.formats
+@Options.formats
 def bench_memory(names: list[str], steps: int, sessions: int, pictures: int, form: str | None) -> None:
     """How much the resident size grows with play, with sessions made and freed, and with a batch that draws."""
     table = Table("puzzle", "params", f"{steps:,} steps", f"{sessions:,} sessions", f"{pictures:,} pictures")

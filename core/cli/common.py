@@ -1,4 +1,4 @@
-"""The commands of ``puzzleport``, one module for each kind, and what they share."""
+"""What the commands of ``puzzleport`` share: kinds of arguments, options, tables, bars and errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ..errors import PuzzleError
-from ..benchmark.evaluation import as_csv
-from ..puzzle_spec import puzzles, spec
+from ..benchmark.results import as_csv
+from ..benchmark.settings import LEVELS
 from ..benchmark.workers import Workers
+from ..encode import KINDS
+from ..errors import PuzzleError, UnknownOption
+from ..puzzle_spec import puzzles, spec
+from ..rewards import Rewards
+from ..session import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT
 
 console = Console()
 errors = Console(stderr=True)
+
+RENAMED = {"--puzzles": "--puzzle", "--engine": "--backend", "--envs": "--num-envs"}
+"""What options were called in 0.1, and what they are called now."""
+LONGEST_MESSAGE = 1000
 
 
 class Commands(click.Group):
@@ -31,18 +40,31 @@ class Commands(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except (PuzzleError, ValueError, ImportError, OSError) as error:
-            message = " ".join(str(error).split())
-            if isinstance(error, OSError) and error.filename:
-                message = f"{error.filename}: {error.strerror}"
-            errors.print(f"puzzleport: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
-            sys.exit(2)
+        except click.NoSuchOption as error:
+            if error.option_name not in RENAMED:
+                raise
+            _fail(f"there is no option {error.option_name}; it is called {RENAMED[error.option_name]} now")
+        except OSError as error:
+            _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        except (PuzzleError, ValueError, ImportError) as error:
+            _fail(str(error))
 
 
-class Chosen(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """``all`` or a list of puzzle names."""
+def _fail(message: str) -> None:
+    """Say what is wrong in one line, and end."""
+    line = " ".join(message.split())
+    line = line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}..."
+    errors.print(f"puzzleport: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(2)
 
-    name = "puzzles"
+
+# ---- kinds of arguments
+
+
+class PuzzleNames(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """``all``, or names of puzzles with commas between them."""
+
+    name = "NAME[,NAME...]|all"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:  # noqa: ANN401 (click's signature)
         """Split and check the names."""
@@ -54,13 +76,13 @@ class Chosen(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return names
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:  # noqa: ANN401 (click's signature)
-        """The names that may end a list."""
+        """The names that may come last in the list."""
         given, comma, last = incomplete.rpartition(",")
         names = [*puzzles(), *([] if comma else ["all"])]
         return [CompletionItem(given + comma + name) for name in names if name.startswith(last)]
 
 
-class Puzzle(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+class PuzzleName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """One puzzle."""
 
     name = "puzzle"
@@ -70,12 +92,12 @@ class Puzzle(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return spec(value).name
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:  # noqa: ANN401 (click's signature)
-        """The names that begin so."""
+        """The names that start like this."""
         return [CompletionItem(name) for name in puzzles() if name.startswith(incomplete)]
 
 
-class File(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A file to write, of one of some suffixes."""
+class OutputFile(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A file to write, with one of several suffixes."""
 
     name = "file"
 
@@ -83,37 +105,92 @@ class File(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         self.suffixes = suffixes
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Path:  # noqa: ANN401 (click's signature)
-        """Check the suffix before any work is done."""
+        """Check that it can be written before any work is done."""
         path = Path(value)
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder; give a file whose name ends in {' or '.join(self.suffixes)}")
         if path.suffix not in self.suffixes:
             raise ValueError(f"{path} cannot be written: the name must end in {' or '.join(self.suffixes)}")
+        above = next((folder for folder in path.parents if folder.exists()), path.parent)
+        if not above.is_dir():
+            raise ValueError(f"{path} cannot be written: {above} is not a folder")
         return path
 
 
-class Short:
-    """Options that several commands share."""
+class RewardPairs(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """Rewards as names and numbers: ``solved=1,step=-0.01``."""
 
-    puzzles = click.option(
-        "--puzzles", "names", type=Chosen(), default="all", help="all, or names with commas between."
+    name = "NAME=NUMBER,..."
+    names = tuple(field.name for field in fields(Rewards)[:6])
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Rewards:  # noqa: ANN401 (click's signature)
+        """Read the pairs."""
+        if isinstance(value, Rewards):
+            return value
+        numbers = {}
+        for pair in value.split(","):
+            name, _, number = pair.partition("=")
+            if name.strip() not in self.names:
+                raise UnknownOption(f"there is no reward {name!r:.80}; there are {', '.join(self.names)}")
+            try:
+                numbers[name.strip()] = float(number)
+            except ValueError:
+                raise ValueError(f"a reward is written NAME=NUMBER, not {pair!r:.80}") from None
+        return Rewards(**numbers)  # type: ignore[arg-type]
+
+
+# ---- options
+
+
+class Options:
+    """Options that several commands share: one name, one default and one text for each."""
+
+    puzzle = click.option(
+        "--puzzle", "names", type=PuzzleNames(), default="all", help="Names with commas between them, or all."
+    )
+    one_or_more = click.option(
+        "--puzzle", "names", type=PuzzleNames(), required=True, help="Names with commas between them, or all."
     )
     level = click.option(
-        "--level", type=click.Choice(["easiest", "human", "default"]), default="easiest", help="Which parameters."
+        "--level", type=click.Choice(LEVELS), default="easiest", show_default=True, help="Which parameters."
+    )
+    level_or_params = click.option(
+        "--level", default="easiest", show_default=True, help=f"{', '.join(LEVELS)}, or parameters such as 5x5."
+    )
+    seed = click.option("--seed", type=int, help="Of the stream of instances. Without it, one is drawn and told.")
+    undo = click.option("--undo/--no-undo", default=False, help="Whether UNDO is one of the actions.")
+    max_steps = click.option(
+        "--max-steps", default=DEFAULT_MAX_STEPS, show_default=True, help="After how many steps an episode is cut off."
+    )
+    max_repeats = click.option(
+        "--max-repeats", default=0, help="At how many repeats of a state an episode is cut off; 0 for never."
+    )
+    timeout = click.option(
+        "--timeout", default=DEFAULT_TIMEOUT, show_default=True, help="Seconds that generating one instance may take."
+    )
+    observation = click.option(
+        "--observation",
+        type=click.Choice(sorted(KINDS)),
+        default="state",
+        show_default=True,
+        help="What an agent sees.",
     )
     seconds = click.option("--seconds", default=0.2, help="How long each figure is measured.")
-    threads = click.option("--threads", default=0, help="How many threads; 0 for all cores. It changes no number.")
+    threads = click.option("--threads", default=0, help="How many threads; 0 for all cores. The results are the same.")
+    force = click.option("--force", is_flag=True, help="Overwrite files that exist.")
 
     @staticmethod
-    def engine(command: Callable[..., Any]) -> Callable[..., Any]:
-        """``--engine`` and ``--address``, for ``cluster``."""
+    def backend(command: Callable[..., Any]) -> Callable[..., Any]:
+        """``--backend`` and ``--address``, for ``cluster``."""
         command = click.option(
             "--address",
-            help="Of a Ray cluster: HOST:PORT, or auto for this machine's. Without one, Ray is started here.",
+            help="Of a Ray cluster: HOST:PORT, or auto for this machine's. Without it, Ray is started here.",
         )(command)
         return click.option(
-            "--engine",
+            "--backend",
             type=click.Choice(["threads", "ray"]),
             default="threads",
-            help="Who works: the threads of this machine, or Ray. It changes no number.",
+            help="Where work runs: on threads of this machine, or on Ray. The results are the same.",
         )(command)
 
     @staticmethod
@@ -123,8 +200,18 @@ class Short:
         return click.option("--json", "form", flag_value="json", help="Print JSON.")(command)
 
 
+def check_free(paths: Sequence[Path], force: bool) -> None:
+    """An error where a file would be overwritten."""
+    for path in paths:
+        if path.exists() and not force:
+            raise ValueError(f"{path} exists; --force overwrites it")
+
+
+# ---- output
+
+
 def emit(rows: Sequence[dict[str, Any]], form: str | None, shown: Table | None = None) -> None:
-    """Print rows in the form that was asked for; in none, the table."""
+    """Print rows as JSON or CSV, or else the table."""
     if form == "json":
         click.echo(json.dumps(rows, indent=1))
     elif form == "csv":
@@ -134,11 +221,11 @@ def emit(rows: Sequence[dict[str, Any]], form: str | None, shown: Table | None =
 
 
 @contextmanager
-def cluster(engine: str, address: str | None, threads: int, chunk: int = 1) -> Iterator[Workers | None]:
-    """The workers of ``--engine ray``; None for threads."""
-    if engine == "threads":
+def cluster(backend: str, address: str | None, threads: int, chunk: int = 1) -> Iterator[Workers | None]:
+    """The workers of ``--backend ray``; None for threads."""
+    if backend == "threads":
         if address:
-            raise ValueError("--address is for --engine ray")
+            raise ValueError("--address is for --backend ray")
         yield None
         return
     if address and threads:
@@ -150,8 +237,8 @@ def cluster(engine: str, address: str | None, threads: int, chunk: int = 1) -> I
         yield found.map
 
 
-def progress_bar(quiet: bool = False) -> Progress:
-    """A bar with what is done, since when and for how long still."""
+def progress_bar() -> Progress:
+    """A bar with what is done, the time that it took, and the time that is left."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -160,11 +247,11 @@ def progress_bar(quiet: bool = False) -> Progress:
         TextColumn("ETA"),
         TimeRemainingColumn(),
         console=errors,
-        disable=quiet,
         transient=True,
     )
 
 
-def figure(mean: float | None, success: float | None) -> str:
-    """Mean steps and success rate as the paper prints them; a dash where nothing was solved."""
-    return "-" if mean is None else f"{mean:,.0f} ({success:.1f}%)"
+def steps_and_success(mean: float | None, success: float | None) -> str:
+    """Mean steps and success rate as the paper prints them; a dash for the steps where nothing was solved."""
+    steps = "-" if mean is None else f"{mean:,.0f}"
+    return steps if success is None else f"{steps} ({success:.1f}%)"

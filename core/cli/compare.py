@@ -8,8 +8,8 @@ import click
 from rich.table import Table
 
 from ..benchmark import report
-from ..benchmark.evaluation import load_rows
-from .common import File, Short, emit
+from ..benchmark.results import load_rows
+from .common import Options, OutputFile, check_free, console, emit
 
 SHOWN = "Random,PPO,DreamerV3,MaskablePPO (Internal State)"
 
@@ -21,12 +21,14 @@ SHOWN = "Random,PPO,DreamerV3,MaskablePPO (Internal State)"
     "--out",
     "outputs",
     multiple=True,
-    type=File(*report.SUFFIXES),
+    type=OutputFile(*report.SUFFIXES),
     help="Write plots (.png, .svg), a page with everything (.html) or the table (.md, .csv). May be given several times.",
 )
-@Short.formats
-def compare(sources: tuple[Path, ...], paper: str, outputs: tuple[Path, ...], form: str | None) -> None:
-    """Results of evaluate beside the paper's, as a table and as its plots."""
+@Options.force
+@Options.formats
+def compare(sources: tuple[Path, ...], paper: str, outputs: tuple[Path, ...], force: bool, form: str | None) -> None:
+    """Show results of evaluate beside the paper's, as a table and as its plots."""
+    check_free(outputs, force)
     columns = {"all": list(report.ALGORITHMS), "none": []}.get(paper, paper.split(","))
     comparison = report.compare([row for path in sources for row in load_rows(path)], columns)
     for path in outputs:
@@ -40,3 +42,5 @@ def compare(sources: tuple[Path, ...], paper: str, outputs: tuple[Path, ...], fo
     for line in lines:
         shown.add_row(*line)
     emit(comparison.rows(), form, shown)
+    if form is None:
+        console.print("\n".join(report.NOTES), highlight=False, markup=False)

@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from ..benchmark.evaluation import level_params
-from ..puzzle_spec import canonical_params
-from .common import Puzzle, Short, emit, progress_bar
+from ..benchmark.settings import level_params
+from ..session import random_seed
+from .common import Options, emit, progress_bar
 
 
 @click.command()
-@click.option("--puzzle", type=Puzzle(), required=True, help="What is played.")
-@click.option("--level", default="easiest", help="easiest, human, default, or parameters.")
-@click.option("--episodes", default=1000, help="How many the expert plays.")
-@click.option("--seed", default=0, help="Of the stream of instances.")
+@Options.one_or_more
+@Options.level_or_params
+@click.option("--episodes", default=1000, show_default=True, help="How many the expert plays of each puzzle.")
+@Options.seed
 @click.option(
     "--out",
     "root",
@@ -24,41 +24,61 @@ from .common import Puzzle, Short, emit, progress_bar
     help="The folder of all datasets. Without it Minari's own: MINARI_DATASETS_PATH, or ~/.minari/datasets.",
 )
 @click.option("--id", "dataset_id", help="Of the dataset. Without it puzzleport/PUZZLE-PARAMS/expert-v0.")
-@click.option(
-    "--observation", type=click.Choice(["state", "flat", "one-hot"]), default="state", help="What the dataset shows."
-)
-@click.option("--undo/--no-undo", default=False, help="UNDO among the actions.")
-@click.option("--max-steps", default=10_000, help="After which an episode is cut off.")
-@click.option("--keep-failures", is_flag=True, help="Keep episodes that the expert did not solve too.")
-@click.option("--timeout", default=60.0, help="Seconds that generating one instance may take.")
-@Short.formats
-def demos(puzzle: str, level: str, root: Path | None, form: str | None, **options: Any) -> None:  # noqa: ANN401 (handed on)
+@Options.observation
+@Options.undo
+@Options.max_steps
+@click.option("--keep-failures", is_flag=True, help="Also keep episodes that the expert did not solve.")
+@Options.timeout
+@Options.formats
+def demos(
+    names: list[str],
+    level: str,
+    seed: int | None,
+    root: Path | None,
+    dataset_id: str | None,
+    form: str | None,
+    **options: Any,  # noqa: ANN401 (handed on)
+) -> None:
     """Write an expert's games as a Minari dataset, with masks: demonstrations to learn from.
 
     No instance is one of the frozen evaluation sets' seeds. Games that the expert does not solve are left out.
     """
     from ..adapters.minari import collect_demos
 
-    params = canonical_params(puzzle, level_params(puzzle, level))
-    episodes = options["episodes"]
-    with progress_bar() as bar:
-        task = bar.add_task(f"{puzzle} {params}", total=episodes)
-        dataset = collect_demos(
-            puzzle, params, root=root, progress=lambda done: bar.update(task, completed=done), **options
+    if dataset_id and len(names) > 1:
+        raise ValueError("--id names one dataset, but there are several puzzles")
+    options["seed"] = random_seed() if seed is None else seed
+    rows = []
+    for puzzle in names:
+        params = level_params(puzzle, level)
+        with progress_bar() as bar:
+            task = bar.add_task(f"{puzzle} {params:.40}", total=options["episodes"])
+            dataset = collect_demos(
+                puzzle,
+                params,
+                root=root,
+                dataset_id=dataset_id,
+                progress=lambda done, bar=bar, task=task: bar.update(task, completed=done),
+                **options,
+            )
+        rows.append(
+            {
+                "dataset": dataset.id,
+                "path": str(dataset.spec.data_path),
+                "puzzle": puzzle,
+                "params": params,
+                "seed": options["seed"],
+                "episodes": dataset.total_episodes,
+                "steps": dataset.total_steps,
+                "left out": options["episodes"] - dataset.total_episodes,
+            }
         )
-    about = {
-        "dataset": dataset.id,
-        "path": str(dataset.spec.data_path),
-        "puzzle": puzzle,
-        "params": params,
-        "episodes": dataset.total_episodes,
-        "steps": dataset.total_steps,
-        "left out": episodes - dataset.total_episodes,
-    }
-    emit([about], form)
+    emit(rows, form)
     if form is None:
         where = f"MINARI_DATASETS_PATH={root} " if root else ""
-        click.echo(
-            f"{about['path']}: {about['episodes']:,} episodes of {puzzle} {params}, {about['steps']:,} steps, "
-            f"{about['left out']:,} left out\n{where}python -c 'import minari; minari.load_dataset(\"{dataset.id}\")'"
-        )
+        for row in rows:
+            click.echo(
+                f"{row['path']}: {row['episodes']:,} episodes of {row['puzzle']} {row['params']} from seed {row['seed']}, "
+                f"{row['steps']:,} steps, {row['left out']:,} left out\n"
+                f"{where}python -c 'import minari; minari.load_dataset(\"{row['dataset']}\")'"
+            )

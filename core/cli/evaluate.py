@@ -2,148 +2,124 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.table import Table
 
+from ..benchmark.evaluation import check_episodes, play_jobs, prepare
 from ..benchmark.evaluation_sets import FIRST, HEAD, SIZE
 from ..benchmark.evaluation_sets import evalset as frozen
-from ..benchmark.evaluation import (
-    PAPER_EPISODES,
-    PAPER_STEPS,
-    Outcome,
-    Player,
-    Result,
-    Task,
-    batch_player,
-    load,
-    play_jobs,
-    player,
-    prepare,
-    save,
-    settings,
-)
+from ..benchmark.playing import Playing
+from ..benchmark.results import BOUND, PAPER_EPISODES, Result, load, save
+from ..benchmark.settings import LEVELS, settings
 from ..files import write
 from ..puzzle_spec import puzzles, spec
-from .common import File, Short, cluster, emit, errors, figure, progress_bar
+from ..session import random_seed
+from ..task import Task
+from .common import (
+    Options,
+    OutputFile,
+    check_free,
+    cluster,
+    console,
+    emit,
+    errors,
+    progress_bar,
+    steps_and_success,
+)
 
 SAVE_EVERY = 5.0  # seconds
-
-
-class Policy:
-    """What ``--policy`` names, as a player of any puzzle. A worker loads it anew: a model from its content, the rest by name."""
-
-    def __init__(self, name: str, deterministic: bool, content: bytes | None = None) -> None:
-        self.name, self.fingerprint = name, ""
-        self._deterministic, self._content = deterministic, content
-        self._player = None if name.endswith(".zip") else player(name)
-        if self._player is None:
-            from ..adapters.sb3_train import load_model, read_model
-
-            self._content = read_model(Path(name)) if content is None else content
-            self._model = load_model(Path(name), self._content)
-            self.fingerprint = hashlib.sha256(self._content).hexdigest()[:16] + " deterministic" * deterministic
-        self._players: dict[tuple[str, str, bool], Player] = {}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Policy, (self.name, self._deterministic, self._content)
-
-    def __call__(self, task: Task) -> Outcome:
-        """Play a block."""
-        return self.player(task.puzzle, task.params, task.undo)(task)
-
-    def player(self, puzzle: str, params: str, undo: bool) -> Player:
-        """Who plays this setting."""
-        if self._player is not None:
-            return self._player
-        from ..adapters.sb3_train import ModelPolicy
-
-        setting = puzzle, params, undo
-        if setting not in self._players:
-            self._players[setting] = batch_player(ModelPolicy(self._model, *setting, self._deterministic))
-        return self._players[setting]
 
 
 @click.command()
 @click.option(
     "--policy",
-    "named",
     default="random",
-    help="random, masked-random, expert, MODEL.zip (saved by SB3) or module:function.",
+    show_default=True,
+    help="random, masked, expert, MODEL.zip (saved by Stable-Baselines3) or module:function.",
 )
-@Short.puzzles
-@click.option("--level", default="easiest", help="easiest, human, default, paper (all of its table), or parameters.")
-@click.option("--episodes", default=PAPER_EPISODES, help="For each setting.")
-@click.option("--max-steps", default=PAPER_STEPS, help="After which an episode counts as not solved.")
-@click.option("--seed", default=0, help="Of the stream of instances.")
-@click.option("--evalset", "evaluation_set", help="Play a frozen set of instances instead, such as v1.")
-@click.option("--undo/--no-undo", default=False, help="UNDO among the actions; the paper's figures are without.")
-@click.option("--deterministic", is_flag=True, help="A model's likeliest action rather than one drawn.")
+@Options.puzzle
+@click.option(
+    "--level",
+    default="easiest",
+    show_default=True,
+    help=f"{', '.join(LEVELS)}, paper (all settings of its table), or parameters such as 5x5.",
+)
+@click.option("--episodes", default=PAPER_EPISODES, show_default=True, help="For each setting.")
+@Options.seed
+@click.option("--evalset", help="Play a frozen set of instances instead, such as v1.")
+@Options.undo
+@Options.max_steps
+@Options.max_repeats
+@Options.timeout
+@click.option("--deterministic", is_flag=True, help="Take a model's likeliest action rather than draw one.")
 @click.option("--name", help="What to call the policy in tables.")
-@Short.threads
-@Short.engine
+@Options.threads
+@Options.backend
 @click.option(
     "--out",
     "outputs",
     multiple=True,
-    type=File(".json", ".csv"),
+    type=OutputFile(".json", ".csv"),
     help="Write results: .json with every episode, .csv with one row for each setting. May be given twice.",
 )
-@click.option("--resume", is_flag=True, help="Go on with what the .json of --out already has.")
-@Short.formats
+@click.option("--resume", is_flag=True, help="Go on with what the .json of --out already has, and with its seed.")
+@Options.force
+@Options.formats
 def evaluate(
-    named: str,
+    policy: str,
     names: list[str],
     level: str,
-    outputs: tuple[Path, ...],
-    resume: bool,
-    form: str | None,
+    episodes: int,
+    seed: int | None,
+    evalset: str | None,
+    undo: bool,
+    max_steps: int,
+    max_repeats: int,
+    timeout: float,
     deterministic: bool,
     name: str | None,
-    undo: bool,
     threads: int,
-    engine: str,
+    backend: str,
     address: str | None,
-    **options: Any,  # noqa: ANN401 (handed on)
+    outputs: tuple[Path, ...],
+    resume: bool,
+    force: bool,
+    form: str | None,
 ) -> None:
     """Measure a policy as the paper does: success rate, and mean steps of the solved episodes.
 
-    The same seed gives the same numbers whoever plays and on how many threads. Ctrl-C writes what is done.
+    The same seed gives the same numbers on any machine and any number of threads. Ctrl-C writes what is done.
     A function is called as f(observation, mask, random) with arrays of n games and returns n actions.
     """
-    results = _earlier(outputs, resume)
-    known = list(results)
-    policy = Policy(named, deterministic)
-    jobs = [
-        prepare(
-            name or named,
-            puzzle,
-            params,
-            undo=undo and spec(puzzle).undo,
-            threads=1 if engine == "ray" else threads,
-            fingerprint=policy.fingerprint,
-            known=known,
-            **options,
+    check_episodes(episodes)
+    known = _earlier(outputs, resume, force)
+    playing = Playing(policy, deterministic=deterministic)
+    if seed is None and evalset is None and not any(one.seed is not None for one in known):
+        seed = random_seed()  # one for all settings
+    jobs = []
+    for puzzle, params in settings(names, level):
+        limits = {"max_steps": max_steps, "max_repeats": max_repeats, "timeout": timeout}
+        task = Task.of(puzzle, params, {"undo": undo and spec(puzzle).undo, **limits})
+        own = 1 if backend == "ray" else threads
+        jobs.append(
+            prepare(playing, task, episodes=episodes, seed=seed, evalset=evalset, threads=own, name=name, known=known)
         )
-        for puzzle, params in settings(names, level)
-    ]
-    for job in jobs:  # a model that does not fit says so before anything is played
-        policy.player(job.result.puzzle, job.result.params, job.result.undo)
     finished: list[Result] = []
     interrupted = False
 
-    with cluster(engine, address, threads) as workers, progress_bar() as bar:
-        task = bar.add_task("", total=options["episodes"] * len(jobs))
+    with cluster(backend, address, threads) as workers, progress_bar() as bar:
+        task_id = bar.add_task("", total=episodes * len(jobs))
         saved = time.monotonic()
 
         def progress(result: Result) -> None:
             nonlocal saved
             before = sum(len(one.steps) for one in finished if one is not result)
-            bar.update(task, completed=before + len(result.steps), description=f"{result.puzzle} {result.params}")
+            bar.update(
+                task_id, completed=before + len(result.steps), description=f"{result.puzzle} {result.params:.40}"
+            )
             if not finished or finished[-1] is not result:
                 finished.append(result)
             if time.monotonic() - saved > SAVE_EVERY:
@@ -151,22 +127,14 @@ def evaluate(
                 saved = time.monotonic()
 
         try:
-            play_jobs(jobs, policy, progress=progress, workers=workers or map)
+            play_jobs(jobs, playing, progress=progress, workers=workers or map)
         except KeyboardInterrupt:
             interrupted = True
-        finally:  # a cluster may be lost too
+        finally:  # what is done is kept when a cluster is lost, too
             finished = [result for result in finished if result.steps]
             if finished or interrupted:
                 _save(known, finished, outputs)
-    rows = [result.summary() for result in finished]
-    table = Table("puzzle", "params", title=f"{name or named}: mean steps of solved episodes, and how many were solved")
-    for title in ("episodes", "optimal ≤", "steps (solved)", "lost"):
-        table.add_column(title, justify="right")
-    for row in rows:
-        measured = figure(row["mean_successful_steps"], row["success_percent"])
-        optimal, lost = f"{row['optimal_upper_bound']:,}", f"{row['failed_percent']:.1f}%"
-        table.add_row(row["puzzle"], row["params"], f"{row['episodes']:,}", optimal, measured, lost)
-    emit(rows, form, table)
+    _report(finished, name or policy, form)
     if interrupted:
         played = sum(len(result.steps) for result in finished)
         kept = (
@@ -176,16 +144,33 @@ def evaluate(
         raise SystemExit(130)
 
 
-def _earlier(outputs: tuple[Path, ...], resume: bool) -> list[Result]:
-    """The results that this run goes on with, or one line about files that are in the way."""
+def _report(results: list[Result], name: str, form: str | None) -> None:
+    """Print one line for each setting, and what the columns mean."""
+    rows = [result.summary() for result in results]
+    table = Table("puzzle", "params", title=f"{name}: mean steps of solved episodes, and how many were solved")
+    for title in ("episodes", "bound", "steps (solved)", "lost"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        measured = steps_and_success(row["mean_successful_steps"], row["success_percent"])
+        bound, lost = f"{row['optimal_upper_bound']:,}", f"{row['failed_percent']:.1f}%"
+        table.add_row(row["puzzle"], row["params"], f"{row['episodes']:,}", bound, measured, lost)
+    emit(rows, form, table)
+    if form is None and rows:
+        seeds = ", ".join(dict.fromkeys(row["seeds"] for row in rows))
+        console.print(f"{BOUND}\n{seeds}", highlight=False, markup=False)
+
+
+def _earlier(outputs: tuple[Path, ...], resume: bool, force: bool) -> list[Result]:
+    """The results that this run goes on with, or an error about files that are in the way."""
     if resume:
         sources = [path for path in outputs if path.suffix == ".json"]
         if not sources:
             raise ValueError("--resume needs --out with a name that ends in .json")
         return [result for path in sources if path.exists() for result in load(path)]
     for path in outputs:
-        if path.exists():
-            raise ValueError(f"{path} exists: remove it, or --resume with a .json to go on")
+        if path.exists() and path.suffix == ".json" and not force:
+            raise ValueError(f"{path} exists; --resume goes on with it, --force overwrites it")
+    check_free(outputs, force)
     return []
 
 
@@ -199,10 +184,10 @@ def _save(known: list[Result], now: list[Result], outputs: tuple[Path, ...]) -> 
 
 @click.command()
 @click.argument("name", type=click.Choice(list(FIRST)), default="v1")
-@Short.puzzles
-@click.option("--quick", is_flag=True, help=f"Look at {HEAD} instances of each setting rather than {SIZE:,}.")
-@click.option("--freeze", type=File(".csv"), hidden=True, help="Write the digests of this engine.")
-@Short.formats
+@Options.puzzle
+@click.option("--quick", is_flag=True, help=f"Check {HEAD} instances of each setting rather than {SIZE:,}.")
+@click.option("--freeze", type=OutputFile(".csv"), hidden=True, help="Write the digests of this engine.")
+@Options.formats
 def evalset(name: str, names: list[str], quick: bool, freeze: Path | None, form: str | None) -> None:
     """Check that this engine still generates the instances of a frozen evaluation set."""
     rows, checked = [], []

@@ -7,19 +7,20 @@ from pathlib import Path
 import click
 
 from ..benchmark import instance_banks
-from ..benchmark.evaluation import level_params
-from ..puzzle_spec import canonical_params
-from .common import File, Puzzle, Short, cluster, emit, progress_bar
+from ..benchmark.settings import LEVELS, level_params
+from .common import Options, OutputFile, PuzzleName, check_free, cluster, emit, progress_bar
 
 CHUNK = 16  # instances that a worker of a cluster makes at a time
 
 
 @click.command()
-@click.argument("puzzle", type=Puzzle())
-@click.option("--params", "--level", "params", default="default", help="Parameters, or easiest, human, default.")
-@click.option("--count", default=1000, help="How many distinct instances.")
-@click.option("--seed", default=0, help="Of the stream of instances.")
-@click.option("--out", type=File(*instance_banks.SUFFIXES), required=True, help="The bank: .parquet or .csv.")
+@click.argument("puzzle", type=PuzzleName())
+@click.option(
+    "--params", "--level", "params", default="default", show_default=True, help=f"Parameters, or {', '.join(LEVELS)}."
+)
+@click.option("--count", default=1000, show_default=True, help="How many distinct instances.")
+@Options.seed
+@click.option("--out", type=OutputFile(*instance_banks.SUFFIXES), required=True, help="The bank: .parquet or .csv.")
 @click.option(
     "--apart-from",
     "others",
@@ -27,37 +28,40 @@ CHUNK = 16  # instances that a worker of a cluster makes at a time
     type=click.Path(path_type=Path),
     help="Another bank, such as the training split: none of its instances is taken. May be given several times.",
 )
-@click.option("--timeout", default=60.0, help="Seconds that one instance may take.")
-@Short.threads
-@Short.engine
-@Short.formats
+@Options.timeout
+@Options.threads
+@Options.backend
+@Options.force
+@Options.formats
 def generate(
     puzzle: str,
     params: str,
     count: int,
-    seed: int,
+    seed: int | None,
     out: Path,
     others: tuple[Path, ...],
     timeout: float,
     threads: int,
-    engine: str,
+    backend: str,
     address: str | None,
+    force: bool,
     form: str | None,
 ) -> None:
-    """Write a bank of distinct instances, with hash, generation time, optimal bound and solution.
+    """Write a bank of distinct instances, with hash, generation time, the paper's bound and solution.
 
-    A small setting may have fewer than asked for: then the bank holds all that there seem to be, and says so.
+    A small setting may have fewer instances than you ask for. Then the bank holds all that were found, and says so.
     """
+    check_free([out], force)
     if out.suffix == ".parquet":
         instance_banks.arrow()
-    params = canonical_params(puzzle, level_params(puzzle, params))
+    params = level_params(puzzle, params)
     taken = [code for path in others for code in instance_banks.hashes(path)]
-    with cluster(engine, address, threads, CHUNK) as workers, progress_bar() as bar:
+    with cluster(backend, address, threads, CHUNK) as workers, progress_bar() as bar:
         task = bar.add_task(f"{puzzle} {params}", total=count)
         bank = instance_banks.generate(
             puzzle,
             params,
-            size=count,
+            count=count,
             seed=seed,
             apart_from=taken,
             threads=threads,
@@ -72,6 +76,7 @@ def generate(
     about = {
         "puzzle": puzzle,
         "params": params,
+        "seed": bank.seed,
         "instances": len(bank.instances),
         "seeds tried": bank.tried,
         "repeated": bank.repeated,
@@ -84,5 +89,5 @@ def generate(
         only = "all that there seem to be" if bank.exhausted else "distinct"
         click.echo(
             f"{out}: {len(bank.instances):,} instances of {puzzle} {params}, {only}, from {bank.tried:,} seeds "
-            f"({bank.repeated:,} repeated, {bank.elsewhere:,} in other banks)"
+            f"of the stream of seed {bank.seed} ({bank.repeated:,} repeated, {bank.elsewhere:,} in other banks)"
         )

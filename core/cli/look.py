@@ -11,18 +11,18 @@ import click
 from rich.progress import track
 from rich.table import Table
 
-from ..benchmark import speed
-from ..batch import rollout
 from ..animation import record
-from ..session import Session
+from ..batch import rollout
+from ..benchmark import speed
 from ..puzzle_spec import canonical_params, puzzles, spec
-from .common import Puzzle, Short, console, emit, errors
+from ..session import Session
+from .common import Options, OutputFile, PuzzleName, check_free, console, emit, errors
 
 
 @click.command(name="list")
-@Short.formats
+@Options.formats
 def list_puzzles(form: str | None) -> None:
-    """All puzzles, with their actions and levels."""
+    """List all puzzles, with their actions and levels."""
     if form == "json":
         emit([asdict(spec(name)) for name in puzzles()], form)
         return
@@ -36,14 +36,18 @@ def list_puzzles(form: str | None) -> None:
 
 
 @click.command()
-@click.argument("puzzle", type=Puzzle())
+@click.argument("puzzle", type=PuzzleName())
 @click.argument("params", required=False)
-@click.option("--seed", type=int, default=None, help="Which instance to show.")
-@click.option("--png", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture instead.")
+@click.option("--seed", type=int, help="Which instance to show. Without it, any.")
+@click.option("--png", type=OutputFile(".png"), help="Write a picture instead.")
 @click.option("--size", default=256, help="Width and height of the picture.")
-@Short.formats
-def show(puzzle: str, params: str | None, seed: int | None, png: Path | None, size: int, form: str | None) -> None:
-    """What a puzzle is: rules, actions, parameters, fields, presets, a board. CSV has the fields only."""
+@Options.force
+@Options.formats
+def show(
+    puzzle: str, params: str | None, seed: int | None, png: Path | None, size: int, force: bool, form: str | None
+) -> None:
+    """Show a puzzle: rules, actions, parameters, fields, presets and a board. CSV has the fields only."""
+    check_free([png] if png else [], force)
     about = spec(puzzle)
     fields = [{**asdict(field), "dtype": str(field.dtype)} for field in about.fields(params)]
     if form == "json":
@@ -70,15 +74,15 @@ def show(puzzle: str, params: str | None, seed: int | None, png: Path | None, si
 @click.command()
 @click.option("--episodes", default=100, help="Episodes of random play for each puzzle.")
 @click.option("--seconds", default=0.1, help="How long to measure the speed of each puzzle.")
-@Short.formats
+@Options.formats
 def demo(episodes: int, seconds: float, form: str | None) -> None:
-    """Play all 40 puzzles: steps a second, how often random play solves them, and a board."""
+    """Play all 40 puzzles and show steps a second, how often random play solves them, and a board."""
     table = Table("puzzle", "params", "steps/s", "solved", "mean steps", "board", title="random legal actions, in C")
     rows = []
     started = time.perf_counter()
     for name in track(puzzles(), description="playing", console=errors):
         params = canonical_params(name, spec(name).easiest_params)
-        speed = speed.c_loop(name, params, seconds, mask=True)
+        rate = speed.c_loop(name, params, seconds, mask=True)
         result = rollout(name, params, policy="masked", episodes=episodes, max_steps=2000)
         board = Session(name, params, seed=1).text().rstrip()
         mean = f"{result.mean_successful_steps:,.0f}" if result.solved.any() else "-"
@@ -86,13 +90,13 @@ def demo(episodes: int, seconds: float, form: str | None) -> None:
             {
                 "puzzle": name,
                 "params": params,
-                "steps_per_second": round(speed),
+                "steps_per_second": round(rate),
                 "success_percent": round(100 * result.success_rate, 1),
                 "mean_successful_steps": round(result.mean_successful_steps, 1) if result.solved.any() else None,
                 "board": board,
             }
         )
-        table.add_row(name, params, f"{speed:,.0f}", f"{result.success_rate:.0%}", mean, board, end_section=True)
+        table.add_row(name, params, f"{rate:,.0f}", f"{result.success_rate:.0%}", mean, board, end_section=True)
     emit(rows, form, table)
     if form is None:
         console.print(f"40 puzzles in {time.perf_counter() - started:.0f} s")

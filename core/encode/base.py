@@ -81,4 +81,6 @@ class Encoder(ABC):
     def attach_batch(self, batch: Batch) -> tuple[Look, Look]:
         """What looks at a batch, and what looks at the last observation of the episode that ended in one slot."""
         now, final = batch.result.observation, batch.final[0]
-        return lambda copy=True: self.encode(now), lambda slot: self.encode({name: view[slot] for name, view in final.items()})
+        return lambda copy=True: self.encode(now), lambda slot: self.encode(
+            {name: view[slot] for name, view in final.items()}
+        )

@@ -324,9 +324,7 @@ def of_slot(info: dict, slot: int) -> dict:
     """One sub-environment's part of a vector environment's info."""
     assert all(f"_{name}" in info for name in info if not name.startswith("_"))
     plain = {name: value for name, value in info.items() if not name.startswith(("_", "final_"))}
-    return {
-        name: of_slot(value, slot) if isinstance(value, dict) else value[slot] for name, value in plain.items()
-    }
+    return {name: of_slot(value, slot) if isinstance(value, dict) else value[slot] for name, value in plain.items()}
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
@@ -380,7 +378,13 @@ def test_a_vector_environment_equals_single_ones(puzzle, mode):
 @pytest.mark.parametrize("observation", KINDS)
 def test_vector_observations_are_in_their_space(observation):
     envs = adapter.PuzzleVectorEnv(
-        "samegame", "2x3c3s2", 3, observation=observation, autoreset_mode="SameStep", mask_in_observation=True, max_steps=9
+        "samegame",
+        "2x3c3s2",
+        3,
+        observation=observation,
+        autoreset_mode="SameStep",
+        mask_in_observation=True,
+        max_steps=9,
     )
     single = make("samegame", observation=observation, mask_in_observation=True, max_steps=9)
     observation, _ = envs.reset(seed=5)

@@ -12,8 +12,8 @@ from minari.namespace import list_local_namespaces
 
 import puzzleport as pp
 from puzzleport.adapters.minari import collect_demos, default_id
-from puzzleport.cli import main
 from puzzleport.benchmark.evaluation_sets import FIRST, SIZE
+from puzzleport.cli import main
 
 # One that plans, one whose fields are many, and the three whose experts decide by sight.
 PUZZLES = {"solo": "2x2", "loopy": "3x3t0de", "mines": "4x4n2", "guess": "c2p3g10Bm", "blackbox": "w2h2m2M2"}
@@ -99,7 +99,9 @@ def test_the_seed_decides_and_evaluation_stays_apart(tmp_path):
 def test_failures_are_left_out_or_kept():
     # Some of these games cannot be finished in so few steps.
     solved = collect_demos("fifteen", "2x2", episodes=20, seed=0, max_steps=3)
-    every = collect_demos("fifteen", "2x2", episodes=20, seed=0, max_steps=3, keep_failures=True, dataset_id="all/of-v1")
+    every = collect_demos(
+        "fifteen", "2x2", episodes=20, seed=0, max_steps=3, keep_failures=True, dataset_id="all/of-v1"
+    )
     assert 0 < solved.total_episodes < every.total_episodes == 20
     assert [one["is_success"] for one in about(every)].count(True) == solved.total_episodes
     for episode, metadata in zip(every, about(every), strict=True):

@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 import puzzleport as pp
-from puzzleport.cli import main
 from puzzleport.benchmark.evaluation import BLOCK, evaluate
+from puzzleport.cli import main
 
 POLICY = """
 import os, time
@@ -47,7 +47,7 @@ class Victim:
     def __call__(self, observation, mask, random):
         return legal(observation, mask, random)
 """
-EPISODES = ("--episodes", 3 * BLOCK + 5, "--max-steps", 60)
+EPISODES = ("--episodes", 3 * BLOCK + 5, "--max-steps", 60, "--seed", 0)
 
 
 def command(*words):
@@ -58,7 +58,7 @@ def command(*words):
 
 
 def test_a_missing_ray_is_named():
-    done = command("no", "evaluate", "--engine", "ray", "--puzzles", "net")
+    done = command("no", "evaluate", "--backend", "ray", "--puzzle", "net")
     assert (done.returncode, done.stdout) == (2, "")
     assert "puzzleport[ray]" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -69,11 +69,11 @@ def test_an_address_without_a_cluster_ends_in_one_line():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # bound and not listening: nobody else can, either
         address = f"127.0.0.1:{free.getsockname()[1]}"
-        done = command("yes", "evaluate", "--engine", "ray", "--puzzles", "net", "--address", address)
+        done = command("yes", "evaluate", "--backend", "ray", "--puzzle", "net", "--address", address)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"no Ray cluster at {address}" in done.stderr
     assert done.stderr.count("\n") == 1
-    done = command("yes", "generate", "net", "--engine", "ray", "--address", "here", "--out", "bank.csv")
+    done = command("yes", "generate", "net", "--backend", "ray", "--address", "here", "--out", "bank.csv")
     assert done.returncode == 2
     assert "HOST:PORT or auto" in done.stderr
 
@@ -90,13 +90,13 @@ def cluster():
 
 @pytest.fixture
 def run(cluster, tmp_path, monkeypatch):
-    """Runs the command in a folder that has a module of policies, under one engine or the other."""
+    """Runs the command in a folder that has a module of policies, on one backend or the other."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "policies_for_ray.py").write_text(POLICY)
 
-    def call(engine, *words, code=0):
-        result = CliRunner().invoke(main, [str(word) for word in (*words, "--engine", engine)])
+    def call(backend, *words, code=0):
+        result = CliRunner().invoke(main, [str(word) for word in (*words, "--backend", backend)])
         assert result.exit_code == code, result.output
         return result
 
@@ -109,15 +109,15 @@ def model(tmp_path):
     sb3 = pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is an extra of its own")
     from puzzleport.adapters.sb3 import sb3_vec_env
 
-    environment = sb3_vec_env("net", "2x2", 1, undo=False, obs_type="state")
+    environment = sb3_vec_env("net", "2x2", 1)
     sb3.PPO("MultiInputPolicy", environment, seed=0, device="cpu").save(tmp_path / "model.zip")
     environment.close()
 
 
-@pytest.mark.parametrize("policy", ["random", "masked-random", "expert", "policies_for_ray:legal"])
+@pytest.mark.parametrize("policy", ["random", "masked", "expert", "policies_for_ray:legal"])
 def test_ray_plays_what_threads_play(run, tmp_path, policy):
-    words = ("evaluate", "--policy", policy, "--puzzles", "fifteen,inertia,samegame", *EPISODES, "--json")
-    shown = [run(engine, *words, "--out", f"{engine}.json").stdout for engine in ("threads", "ray")]
+    words = ("evaluate", "--policy", policy, "--puzzle", "fifteen,inertia,samegame", *EPISODES, "--json")
+    shown = [run(backend, *words, "--out", f"{backend}.json").stdout for backend in ("threads", "ray")]
     assert shown[0] == shown[1]
     assert (tmp_path / "threads.json").read_bytes() == (tmp_path / "ray.json").read_bytes()
     assert [len(row["steps"]) for row in json.loads((tmp_path / "ray.json").read_text())["results"]] == [
@@ -126,19 +126,44 @@ def test_ray_plays_what_threads_play(run, tmp_path, policy):
 
 
 def test_a_model_is_sent_to_the_workers(run, model, tmp_path):
-    words = ("evaluate", "--policy", "model.zip", "--puzzles", "net", *EPISODES, "--out")
-    for engine in ("threads", "ray"):
-        run(engine, *words, f"{engine}.json")
+    words = ("evaluate", "--policy", "model.zip", "--puzzle", "net", *EPISODES, "--out")
+    for backend in ("threads", "ray"):
+        run(backend, *words, f"{backend}.json")
     assert (tmp_path / "threads.json").read_bytes() == (tmp_path / "ray.json").read_bytes()
 
 
 def test_ray_generates_what_threads_generate(run, tmp_path):
     banks, abouts = [], []
-    for engine in ("threads", "ray"):
-        run(engine, "generate", "netslide", "--params", "2x3b1", "--count", 20, "--out", "taken.csv")
-        words = ("--params", "2x3b1", "--count", 70, "--apart-from", "taken.csv", "--out", f"{engine}.csv", "--json")
-        (about,) = json.loads(run(engine, "generate", "netslide", *words).stdout)
-        with (tmp_path / f"{engine}.csv").open() as file:
+    for backend in ("threads", "ray"):
+        run(
+            backend,
+            "generate",
+            "netslide",
+            "--params",
+            "2x3b1",
+            "--count",
+            20,
+            "--seed",
+            0,
+            "--out",
+            "taken.csv",
+            "--force",
+        )
+        words = (
+            "--params",
+            "2x3b1",
+            "--count",
+            70,
+            "--seed",
+            0,
+            "--apart-from",
+            "taken.csv",
+            "--out",
+            f"{backend}.csv",
+            "--json",
+        )
+        (about,) = json.loads(run(backend, "generate", "netslide", *words).stdout)
+        with (tmp_path / f"{backend}.csv").open() as file:
             rows = list(csv.DictReader(file))
         assert all(float(row.pop("generation_ms")) > 0 for row in rows)
         assert about.pop("median generation ms") > 0
@@ -157,7 +182,7 @@ def test_a_killed_worker_costs_its_own_block_only(run, tmp_path):
             time.sleep(0.05)
         os.kill(int(victim.read_text()), signal.SIGKILL)
 
-    words = ("evaluate", "--puzzles", "fifteen,samegame", *EPISODES, "--name", "legal", "--json", "--policy")
+    words = ("evaluate", "--puzzle", "fifteen,samegame", *EPISODES, "--name", "legal", "--json", "--policy")
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     shown = run("ray", *words, "policies_for_ray:Victim", "--out", "ray.json").stdout
@@ -175,7 +200,7 @@ def test_a_killed_worker_costs_its_own_block_only(run, tmp_path):
 
 
 def test_an_evaluation_interrupted_on_ray_goes_on_with_threads(cluster):
-    options = {"episodes": 4 * BLOCK, "max_steps": 60}
+    options = {"episodes": 4 * BLOCK, "max_steps": 60, "seed": 0}
     kept = []
 
     def progress(result):
@@ -191,7 +216,7 @@ def test_an_evaluation_interrupted_on_ray_goes_on_with_threads(cluster):
 
 
 def test_a_mistake_in_a_worker_is_the_users_to_see(run):
-    words = ("evaluate", "--policy", "policies_for_ray:outside", "--puzzles", "fifteen")
+    words = ("evaluate", "--policy", "policies_for_ray:outside", "--puzzle", "fifteen", "--seed", 0)
     assert run("ray", *words, code=2).stderr == run("threads", *words, code=2).stderr
 
 
@@ -206,4 +231,4 @@ def test_a_generation_that_takes_too_long_is_said_to(cluster):
     from puzzleport.benchmark.instance_banks import generate
 
     with pytest.raises(pp.GenerationTimeout):
-        generate("bridges", "15x15i30e10m2d2", size=3, timeout=1e-4, workers=cluster.map)
+        generate("bridges", "15x15i30e10m2d2", count=3, timeout=1e-4, workers=cluster.map)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 from click.testing import CliRunner
@@ -9,10 +10,12 @@ pytest.importorskip("sb3_contrib", reason="training needs the extra sb3")
 
 import torch
 
-from puzzleport.adapters.sb3_train import ALGORITHMS, ModelPolicy, algorithm_of, load_model, train
-from puzzleport.cli import main
-from puzzleport.commands.train import NAMES
+import puzzleport as pp
+from puzzleport.adapters.sb3_train import ALGORITHMS, ModelPolicy, Report, algorithm_of, load_model, train
 from puzzleport.benchmark.evaluation import evaluate
+from puzzleport.benchmark.playing import Playing
+from puzzleport.cli import main
+from puzzleport.cli.train import NAMES
 
 SMALL = {"n_steps": 16, "batch_size": 16}
 LSTM = {**SMALL, "policy_kwargs": {"lstm_hidden_size": 8}}
@@ -37,19 +40,27 @@ def test_the_command_knows_all_algorithms():
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_trains_is_recognised_and_plays(tmp_path, algorithm):
-    path = train(algorithm, "fifteen", "2x2", steps=64, folder=tmp_path, envs=2, settings=QUICK[algorithm])
+    path = train(algorithm, "fifteen", "2x2", steps=64, folder=tmp_path, num_envs=2, settings=QUICK[algorithm])
     assert algorithm_of(path) == algorithm
     policy = ModelPolicy(load_model(path), "fifteen", "2x2")
-    one, two = (evaluate(policy, "fifteen", "2x2", episodes=12, max_steps=60, threads=n) for n in (1, 2))
+    one, two = (evaluate(policy, "fifteen", "2x2", episodes=12, max_steps=60, seed=0, threads=n) for n in (1, 2))
     assert one == two
     assert any(one.steps)
     assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
 
 
-@pytest.mark.parametrize("observation", ["flat", "one-hot", pytest.param("pixels", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("observation", ["flat", "one_hot", pytest.param("pixels", marks=pytest.mark.slow)])
 def test_a_model_tells_what_it_wants_to_see(tmp_path, observation):
     path = train(
-        "maskable_ppo", "pegs", "4x4random", steps=32, folder=tmp_path, envs=2, observation=observation, settings=SMALL
+        "maskable_ppo",
+        "pegs",
+        "4x4random",
+        steps=32,
+        folder=tmp_path,
+        num_envs=2,
+        observation=observation,
+        settings=SMALL,
+        seed=0,
     )
     model = load_model(path)
     evaluate(ModelPolicy(model, "pegs", "4x4random"), "pegs", "4x4random", episodes=2, max_steps=10)
@@ -66,13 +77,13 @@ class Interrupt:
     def __init__(self, at):
         self.at = at
 
-    def __call__(self, steps):
-        if steps >= self.at:
+    def __call__(self, report):
+        if report.steps >= self.at:
             raise KeyboardInterrupt
 
 
 def test_an_interrupted_run_is_kept_and_resumes(tmp_path):
-    options = {"folder": tmp_path, "envs": 2, "settings": SMALL}
+    options = {"folder": tmp_path, "num_envs": 2, "settings": SMALL}
     with pytest.raises(KeyboardInterrupt):
         train("ppo", "fifteen", "2x2", steps=256, progress=Interrupt(100), **options)
     assert json.loads((tmp_path / "run.json").read_text())["steps_done"] == 100
@@ -91,7 +102,7 @@ def test_the_command_trains_and_evaluates(tmp_path):
         "fifteen",
         "--steps",
         "64",
-        "--envs",
+        "--num-envs",
         "2",
         "--set",
         "n_steps=16",
@@ -100,17 +111,20 @@ def test_the_command_trains_and_evaluates(tmp_path):
     ]
     result = CliRunner().invoke(main, [*words, "--episodes", "5", "--out", str(tmp_path / "run")])
     assert result.exit_code == 0, result.output
-    assert "optimal ≤ 256" in result.stdout
+    assert "trained fifteen 2x2: 64 steps, reward " in result.stdout
+    assert "bound 256, evalset v1" in result.stdout
     evaluated = CliRunner().invoke(
         main,
         [
             "evaluate",
             "--policy",
             str(tmp_path / "run" / "model.zip"),
-            "--puzzles",
+            "--puzzle",
             "fifteen",
             "--episodes",
             "5",
+            "--evalset",
+            "v1",
             "--json",
         ],
     )
@@ -121,3 +135,134 @@ def test_the_command_trains_and_evaluates(tmp_path):
     assert row["success_percent"] == 100 * len(solved) / 5
     wrong = CliRunner().invoke(main, [*words[:3], "--set", "n_steps", "--out", str(tmp_path / "other")])
     assert wrong.exit_code == 2
+
+
+# ---- how long, and what is told meanwhile
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("steps", "num_envs"), [(640, 2), (1000, 3)])
+def test_a_training_takes_the_steps_that_it_is_told(tmp_path, algorithm, steps, num_envs):
+    """Within one rollout, which is at most a tenth of them, with the algorithm's own settings."""
+    settings = {name: value for name, value in QUICK[algorithm].items() if name not in SMALL} | {"learning_rate": 1e-3}
+    told: list[Report] = []
+    path = train(
+        algorithm,
+        "fifteen",
+        "2x2",
+        steps=steps,
+        folder=tmp_path,
+        num_envs=num_envs,
+        settings=settings,
+        progress=told.append,
+    )
+    model = load_model(path)
+    assert steps <= model.num_timesteps < 1.1 * steps
+    assert told[-1].steps == model.num_timesteps
+    if hasattr(model, "n_epochs"):
+        assert model.n_steps * num_envs <= steps // 10
+        if num_envs == 2 and algorithm != "recurrent_ppo":  # 64 is a whole mini-batch of 32 steps, and a tenth
+            assert model.n_steps * num_envs == model.batch_size
+
+
+def test_a_long_training_keeps_the_algorithms_own_settings(tmp_path):
+    def stop(report):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train("ppo", "fifteen", "2x2", steps=2_000_000, folder=tmp_path, progress=stop)
+    assert load_model(tmp_path / "model.zip").n_steps == 2048
+
+
+def test_reports_tell_reward_and_success_also_during_optimisation(tmp_path):
+    told: list[Report] = []
+    settings = {"n_steps": 64, "batch_size": 4, "n_epochs": 60}
+    train(
+        "maskable_ppo",
+        "fifteen",
+        "2x2",
+        steps=256,
+        folder=tmp_path,
+        num_envs=4,
+        settings=settings,
+        progress=told.append,
+    )
+    assert told[0].reward is told[0].success is None
+    assert told[-1].reward == told[-1].success == 1
+    learning = [report for report in told if report.updates]
+    assert len(learning) > 1
+    assert all(report.steps == 256 for report in learning)
+    assert sorted(report.updates for report in learning) == [report.updates for report in learning]
+
+
+def test_settings_that_an_algorithm_has_not_are_named_with_those_that_it_has(tmp_path):
+    with pytest.raises(pp.UnknownOption, match="ppo has no setting 'nsteps'; it has policy, learning_rate, n_steps, "):
+        train("ppo", "fifteen", "2x2", steps=64, folder=tmp_path, settings={"nsteps": 3})
+    with pytest.raises(ValueError, match="ppo cannot be made with these settings"):
+        train("ppo", "fifteen", "2x2", steps=64, folder=tmp_path, settings={"n_steps": "many"})
+    with pytest.raises(ValueError, match="ppo cannot be made with these settings"):
+        train("ppo", "fifteen", "2x2", steps=64, folder=tmp_path, device="nowhere")
+    with pytest.raises(pp.UnknownOption, match="which is called num_envs now"):
+        train("ppo", "fifteen", "2x2", steps=64, folder=tmp_path, n_envs=3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_device_and_tensorboard_log_may_be_set(tmp_path):
+    words = "train --puzzle fifteen --steps 64 --num-envs 2 --episodes 0 --set device=auto --reward solved=2,step=-0.5"
+    logs = tmp_path / "logs-of-mine"
+    done = CliRunner().invoke(
+        main, [*words.split(), "--set", f"tensorboard_log={logs}", "--out", str(tmp_path / "run")]
+    )
+    assert done.exit_code == 0, done.output
+    assert list(logs.rglob("events.*"))
+    run = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (run["rewards"]["solved"], run["rewards"]["step"]) == (2, -0.5)
+    assert f"seed {run['seed']}" in done.stdout  # drawn, and told
+
+
+def test_a_run_that_goes_on_has_its_own_seed_and_other_puzzles(tmp_path, monkeypatch):
+    from stable_baselines3.common.vec_env import VecMonitor
+
+    seeds: list[int] = []
+    monkeypatch.setattr(VecMonitor, "seed", lambda self, seed=None: seeds.append(seed) or self.venv.seed(seed))
+    options = {"folder": tmp_path, "num_envs": 2, "settings": SMALL}
+    train("ppo", "fifteen", "2x2", steps=64, **options)
+    train("ppo", "fifteen", "2x2", steps=128, resume=True, **options)
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert seeds[1] == run["seed"]
+    assert seeds[-1] == pp.session.episode_seed(run["seed"], 64)
+
+
+# ---- models as policies
+
+
+def test_evaluate_takes_a_file_and_a_model(tmp_path):
+    path = train("ppo", "fifteen", "2x2", steps=64, folder=tmp_path, num_envs=2, settings=SMALL)
+    options = {"episodes": 12, "max_steps": 60, "seed": 0, "name": "mine"}
+    by_file = evaluate(str(path), "fifteen", "2x2", **options)
+    assert any(by_file.steps)
+    assert evaluate(load_model(path), "fifteen", "2x2", **options) == by_file
+    assert evaluate(ModelPolicy(path), "fifteen", "2x2", **options) == by_file
+    greedy = evaluate(str(path), "fifteen", "2x2", deterministic=True, **options)
+    assert greedy.key != by_file.key
+    assert evaluate(str(path), "fifteen", "2x2").policy == str(path)
+    for given in (str(path), load_model(path)):
+        here = Playing(given)
+        there = pickle.loads(pickle.dumps(here))
+        assert (there.name, there.fingerprint) == (here.name, here.fingerprint)
+        assert evaluate(there, "fifteen", "2x2", **options) == by_file
+    with pytest.raises(ValueError, match="other observations"):
+        evaluate(str(path), "fifteen", "3x3")
+
+
+@pytest.mark.slow
+def test_a_model_sees_the_first_picture(tmp_path):
+    path = train(
+        "ppo", "fifteen", "2x2", steps=8, folder=tmp_path, num_envs=2, observation="pixels", width=64, height=48
+    )
+    policy, seen = ModelPolicy(path), []
+    act = policy._actions
+    policy._actions = lambda observation, *rest: seen.append(observation.copy()) or act(observation, *rest)
+    evaluate(policy, "fifteen", "2x2", episodes=2, max_steps=2, seed=3)
+    expected = pp.Session("fifteen", "2x2", seed=3).pixels(64, 48)
+    assert (seen[0][0] == expected).all()

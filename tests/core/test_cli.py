@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import puzzleport as pp
-from puzzleport.cli import main
 from puzzleport.benchmark.evaluation import BLOCK
+from puzzleport.cli import main
 
 POLICY = """
 def legal(observation, mask, random):
@@ -49,22 +49,44 @@ def run(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("evaluate --puzzles brigdes", "did you mean 'bridges'"),
-        ("evaluate --puzzles fifteen --level hard", "no parameter string"),
-        ("evaluate --puzzles fifteen --seed -1", "a seed is"),
-        ("evaluate --puzzles fifteen --episodes 0", "at least one episode"),
+        ("evaluate --puzzle brigdes", "did you mean 'bridges'"),
+        ("evaluate --puzzle fifteen --level hard", "'hard' is no level (easiest, human, default, paper)"),
+        ("evaluate --puzzle fifteen --level 2y2", "no parameter string"),
+        ("train --puzzle fifteen --level paper", "'paper' is no level (easiest, human, default)"),
+        ("generate fifteen --level hard --out bank.csv", "'hard' is no level (easiest, human, default)"),
+        ("evaluate --puzzles fifteen", "no option --puzzles; it is called --puzzle now"),
+        ("bench --puzzles fifteen", "no option --puzzles; it is called --puzzle now"),
+        ("bench pixels --puzzles fifteen", "no option --puzzles; it is called --puzzle now"),
+        ("evaluate --engine ray", "no option --engine; it is called --backend now"),
+        ("generate fifteen --engine ray --out bank.csv", "no option --engine; it is called --backend now"),
+        ("train --puzzle fifteen --envs 4", "no option --envs; it is called --num-envs now"),
+        ("evaluate --policy masked-random", "which is called masked now"),
+        ("evaluate --evalset v1 --seed 3 --puzzle fifteen", "a seed or an evalset, not both"),
+        ("evaluate --episodes 999999999999", "at most 1,000,000 episodes"),
+        ("evaluate --puzzle fifteen --max-steps 0", "needs a limit"),
+        ("train --puzzle fifteen --reward solvd=2", "no reward 'solvd'; there are solved, failed, step"),
+        ("train --puzzle fifteen --reward solved=much", "a reward is written NAME=NUMBER"),
+        ("train --puzzle fifteen --resume", "--resume needs --out"),
+        ("show fifteen --png broken.png", "broken.png exists; --force overwrites it"),
+        ("show fifteen --png picture.txt", "must end in .png"),
+        ("show fifteen --png broken.csv/picture.png", "broken.csv is not a folder"),
+        ("generate fifteen --out broken.csv", "broken.csv exists; --force overwrites it"),
+        ("generate fifteen --out folder.csv", "folder.csv is a folder"),
+        ("compare good.csv --out broken.png", "broken.png exists; --force overwrites it"),
+        ("evaluate --puzzle fifteen --seed -1", "a seed is"),
+        ("evaluate --puzzle fifteen --episodes 0", "at least one episode"),
         ("evaluate --policy wise", "there is no policy 'wise'"),
         ("evaluate --policy nowhere_at_all:f", "No module named"),
-        ("evaluate --policy policies_of_mine:absent", "cannot be had"),
-        ("evaluate --policy policies_of_mine:nothing", "is no function"),
-        ("evaluate --policy policies_of_mine:outside --puzzles fifteen", "has the actions 0 to 3"),
+        ("evaluate --policy policies_of_mine:absent", "cannot be loaded"),
+        ("evaluate --policy policies_of_mine:nothing", "is not a function"),
+        ("evaluate --policy policies_of_mine:outside --puzzle fifteen", "has the actions 0 to 3"),
         ("evaluate --policy absent.zip", "no file absent.zip"),
         ("evaluate --policy broken.zip", "no model saved by Stable-Baselines3"),
-        ("evaluate --evalset v9 --puzzles fifteen", "no evaluation set 'v9'"),
+        ("evaluate --evalset v9 --puzzle fifteen", "no evaluation set 'v9'"),
         ("evaluate --out results.txt", "must end in .json or .csv"),
         ("evaluate --resume --out results.csv", "--resume needs --out"),
         ("evaluate --resume --out broken.json", "broken.json holds no results"),
-        ("evaluate --out broken.json", "broken.json exists"),
+        ("evaluate --out broken.json", "broken.json exists; --resume goes on with it, --force overwrites it"),
         ("compare absent.json", "absent.json: No such file"),
         ("compare broken.json", "holds no results"),
         ("compare broken.csv", "holds no results"),
@@ -75,16 +97,17 @@ def run(tmp_path, monkeypatch):
         ("generate fifteen --params 2x2 --out bank.csv --apart-from broken.csv", "no bank of instances"),
         ("generate fifteen --params 2x2 --out bank.parquet --apart-from broken.parquet", "no bank of instances"),
         ("generate fifteen --count 0 --out bank.csv", "at least one instance"),
-        ("evaluate --address auto", "--address is for --engine ray"),
-        ("evaluate --engine ray --address auto --threads 2", "--threads is for this machine"),
-        ("generate fifteen --address auto --out bank.csv", "--address is for --engine ray"),
+        ("evaluate --address auto", "--address is for --backend ray"),
+        ("evaluate --backend ray --address auto --threads 2", "--threads is for this machine"),
+        ("generate fifteen --address auto --out bank.csv", "--address is for --backend ray"),
         ("play nothing", "there is no puzzle"),
         ("play fifteen 2x2#x", "must stand behind the #"),
         ("show fifteen 2x", "no parameter string"),
     ],
 )
 def test_a_mistake_ends_in_one_line_and_code_2(run, tmp_path, words, said):
-    for name in ("broken.zip", "broken.json", "broken.csv", "broken.parquet"):
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("broken.zip", "broken.json", "broken.csv", "broken.parquet", "broken.png"):
         (tmp_path / name).write_text("nothing of ours")
     (tmp_path / "good.csv").write_text(
         "puzzle,params,algorithm,mean_successful_steps,success_percent\nfifteen,2x2,random,55,100\n"
@@ -110,12 +133,12 @@ def test_lists_in_every_form(run):
 @pytest.mark.parametrize(
     "words",
     [
-        "bench --puzzles net --seconds 0.001",
-        "bench pixels --puzzles net --seconds 0.001",
-        "bench gymnasium --puzzles net --seconds 0.001",
-        "bench memory --puzzles net --steps 100 --sessions 2 --pictures 64",
+        "bench --puzzle net --seconds 0.001",
+        "bench pixels --puzzle net --seconds 0.001",
+        "bench gymnasium --puzzle net --seconds 0.001",
+        "bench memory --puzzle net --steps 100 --sessions 2 --pictures 64",
         "demo --episodes 1 --seconds 0.001",
-        "evalset --puzzles net --quick",
+        "evalset --puzzle net --quick",
     ],
 )
 def test_figures_in_every_form(run, words):
@@ -129,7 +152,7 @@ def test_figures_in_every_form(run, words):
 
 
 def test_evaluate_prints_what_it_writes(run, tmp_path):
-    words = ("evaluate", "--puzzles", "fifteen,inertia", "--episodes", 50)
+    words = ("evaluate", "--puzzle", "fifteen,inertia", "--episodes", 50, "--seed", 0)
     printed = json.loads(run(*words, "--json", "--out", "a.json", "--out", "a.csv").stdout)
     assert [row["puzzle"] for row in printed] == ["fifteen", "inertia"]
     assert run(*words, "--csv", "--threads", 1).stdout == (tmp_path / "a.csv").read_text()
@@ -139,14 +162,16 @@ def test_evaluate_prints_what_it_writes(run, tmp_path):
 
 
 def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(run, tmp_path):
-    words = ("evaluate", "--puzzles", "fifteen", "--episodes", 2 * BLOCK, "--max-steps", 30, "--name", "mine", "--json")
+    words = ("evaluate", "--puzzle", "fifteen", "--episodes", 2 * BLOCK, "--max-steps", 30, "--name", "mine", "--json")
     result = run(*words, "--policy", "policies_of_mine:Interrupted", "--out", "a.json", code=130)
     assert "--resume goes on" in result.stderr
     assert len(json.loads((tmp_path / "a.json").read_text())["results"][0]["steps"]) == BLOCK
     resumed = run(*words, "--policy", "policies_of_mine:legal", "--out", "a.json", "--resume").stdout
-    assert resumed == run(*words, "--policy", "policies_of_mine:legal").stdout
+    seed = json.loads(resumed)[0]["seeds"].split()[1]  # drawn by the first run, taken over by the second
+    assert resumed == run(*words, "--policy", "policies_of_mine:legal", "--seed", seed).stdout
+    assert resumed != run(*words, "--policy", "policies_of_mine:legal").stdout
     more = json.loads(
-        run("evaluate", "--puzzles", "flip", "--episodes", 5, "--out", "a.json", "--resume", "--json").stdout
+        run("evaluate", "--puzzle", "flip", "--episodes", 5, "--out", "a.json", "--resume", "--json").stdout
     )
     assert [row["puzzle"] for row in more] == ["flip"]
     stored = json.loads((tmp_path / "a.json").read_text())["results"]
@@ -154,7 +179,7 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(run, tmp_path):
 
 
 def test_compare_in_every_form(run, tmp_path):
-    words = "evaluate --puzzles fifteen,loopy,netslide --level paper --episodes 20 --max-steps 2000 --out r.json"
+    words = "evaluate --puzzle fifteen,loopy,netslide --level paper --episodes 20 --max-steps 2000 --out r.json"
     run(*words.split())
     outputs = [word for name in ("c.html", "c.png", "c.svg", "c.md", "c.csv") for word in ("--out", name)]
     rows = json.loads(run("compare", "r.json", "--json", *outputs).stdout)
@@ -170,12 +195,97 @@ def test_compare_in_every_form(run, tmp_path):
     for outside in ('src="http', 'href="http', "<link", "<script"):
         assert outside not in page
     assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
-    assert (tmp_path / "c.md").read_text().count("\n") == 6
+    assert sum(line.startswith("|") for line in (tmp_path / "c.md").read_text().splitlines()) == 6
     assert len(list(csv.DictReader((tmp_path / "c.csv").open()))) == 4
     first = (tmp_path / "c.svg").read_text()
-    run("compare", "r.json", "--out", "c.svg", "--paper", "all")
+    run("compare", "r.json", "--out", "c.svg", "--paper", "all", "--force")
     assert (tmp_path / "c.svg").read_text() != first
     assert "Random (paper)" not in run("compare", "r.json", "--paper", "none", "--csv").stdout
+
+
+def test_not_run_and_not_solved_differ(run, tmp_path):
+    """Fifteen was not run by the policy that solves nothing, and 3x3 is not in the paper."""
+    (tmp_path / "r.csv").write_text(
+        "puzzle,params,algorithm,mean_successful_steps,success_percent\n"
+        "fifteen,2x2,good,5,100\nnet,2x2,good,9,100\nnet,3x3,good,9,100\nnet,2x2,bad,,0\n"
+    )
+    words = ("compare", "r.csv", "--paper", "Random")
+    rows = {(row["puzzle"], row["params"]): row for row in json.loads(run(*words, "--json").stdout)}
+    assert rows["net", "2x2"]["bad: success"] == 0
+    assert rows["fifteen", "2x2"]["bad: success"] is None
+    assert rows["net", "3x3"]["Random (paper): success"] is None
+    run(*words, "--out", "c.md", "--out", "c.html", "--out", "c.svg")
+    lines = {line.split(" | ")[0]: line for line in (tmp_path / "c.md").read_text().splitlines()}
+    assert "| not run |" in lines["| fifteen"]
+    assert "| - (0.0%) | 1,279 (100.0%) |" in (tmp_path / "c.md").read_text()
+    assert (tmp_path / "c.html").read_text().count("<td>not run</td>") == 3
+
+
+def test_the_plots_leave_blank_what_was_not_run(tmp_path):
+    pytest.importorskip("matplotlib", reason="plots need the extra report")
+    from puzzleport.benchmark.report import NOT_RUN, compare, plot
+
+    names = ("puzzle", "params", "algorithm", "mean_successful_steps", "success_percent")
+    values = [
+        ("fifteen", "2x2", "good", 5.0, 100.0),
+        ("net", "2x2", "good", 9.0, 100.0),
+        ("net", "2x2", "bad", None, 0.0),
+    ]
+    figure = plot(compare([dict(zip(names, row, strict=True)) for row in values], ["Random"]))
+    left, middle, right = figure.axes
+    assert [text.get_text() for text in middle.texts] == ["100", NOT_RUN, "100", "100", "0", "100"]
+    assert middle.images[0].get_array().mask.tolist() == [[False, True, False], [False] * 3]
+    assert "no setting is solved by all" in left.get_title()
+    assert "Random*" in [label.get_text() for label in right.get_legend().get_texts()]
+    explained = figure.get_supxlabel()
+    assert explained.startswith("* the figures that the paper prints")
+    assert "bound: the paper's upper bound" in explained
+    shown = [text.get_text() for text in (*left.texts, *left.get_yticklabels(), right.title, right.xaxis.label)]
+    assert not [text for text in shown if "optimal" in text]
+
+
+def test_the_tables_explain_their_columns(run):
+    said = run("evaluate", "--puzzle", "fifteen", "--episodes", 5, "--seed", 3, "--out", "r.json").stdout
+    assert "bound: the paper's upper bound" in " ".join(said.split())
+    assert "optimal ≤" not in said
+    assert "seed 3" in said
+    said = " ".join(run("compare", "r.json").stdout.split())
+    for word in ("bound: the paper's upper bound", "in plots a star", '"not run": there is no result'):
+        assert word in said
+
+
+def test_force_overwrites(run, tmp_path):
+    for words in (
+        ("show", "fifteen", "--png", "a.png"),
+        ("generate", "fifteen", "--params", "2x2", "--count", 2, "--out", "a.csv"),
+        ("evaluate", "--puzzle", "fifteen", "--episodes", 2, "--out", "a.json"),
+    ):
+        run(*words)
+        (target,) = tmp_path.glob(words[-1])
+        target.write_text("old")
+        run(*words, code=2)
+        assert target.read_text() == "old"
+        run(*words, "--force")
+        assert target.read_bytes() != b"old"
+
+
+def test_a_parameter_of_megabytes_ends_in_a_short_line(run):
+    for words in (
+        ("show", "net"),
+        ("play", "net"),
+        ("evaluate", "--puzzle", "net", "--level"),
+        ("evaluate", "--policy"),
+    ):
+        said = run(*words, "9" * 10_000_000, code=2).stderr
+        assert len(said) < 1100
+        assert said.count("\n") == 1
+
+
+def test_generate_tells_the_seed_that_it_drew(run, tmp_path):
+    (about,) = json.loads(run("generate", "net", "--count", 2, "--out", "a.csv", "--json").stdout)
+    run("generate", "net", "--count", 2, "--out", "b.csv", "--seed", about["seed"])
+    rows = [list(csv.DictReader((tmp_path / name).open())) for name in ("a.csv", "b.csv")]
+    assert [row["game_id"] for row in rows[0]] == [row["game_id"] for row in rows[1]]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -183,10 +293,11 @@ def test_banks_hold_distinct_instances_and_share_none(run, tmp_path, suffix):
     from puzzleport.benchmark.instance_banks import hashes
 
     train, test = tmp_path / f"train.{suffix}", tmp_path / f"test.{suffix}"
-    run("generate", "netslide", "--params", "2x3b1", "--count", 20, "--out", train)
+    run("generate", "netslide", "--params", "2x3b1", "--count", 20, "--seed", 0, "--out", train)
     about = json.loads(
         run(
-            "generate", "netslide", "--params", "2x3b1", "--count", 20, "--out", test, "--apart-from", train, "--json"
+            *("generate", "netslide", "--params", "2x3b1", "--count", 20, "--seed", 0),
+            *("--out", test, "--apart-from", train, "--json"),
         ).stdout
     )
     assert len(set(hashes(train))) == len(set(hashes(test))) == 20
@@ -251,10 +362,10 @@ def test_every_puzzle_can_be_played_by_the_keys(puzzle):
 
 def test_completion(run):
     assert "_PUZZLEPORT_COMPLETE" in run("completion", "bash").stdout
-    words = "puzzleport evaluate --puzzles net,br"
+    words = "puzzleport evaluate --puzzle net,br"
     runner = CliRunner(env={"_PUZZLEPORT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "3"})
     assert "net,bridges" in runner.invoke(main, [], prog_name="puzzleport").stdout
 
 
 def test_the_frozen_set_can_be_checked(run):
-    assert "are the ones that were frozen" in run("evalset", "v1", "--puzzles", "fifteen,bridges", "--quick").stdout
+    assert "are the ones that were frozen" in run("evalset", "v1", "--puzzle", "fifteen,bridges", "--quick").stdout

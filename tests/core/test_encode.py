@@ -160,7 +160,9 @@ def test_tokens_tell_all_and_are_padded(puzzle):
     for _ in play(session):
         observation = look()
         assert not observation["tokens"][observation["length"][0] :].any()
-        assert seen.setdefault(observation["tokens"].tobytes(), session.record().tobytes()) == session.record().tobytes()
+        assert (
+            seen.setdefault(observation["tokens"].tobytes(), session.record().tobytes()) == session.record().tobytes()
+        )
 
 
 def test_boards_of_all_sizes_share_a_tree(puzzle):

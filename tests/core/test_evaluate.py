@@ -3,10 +3,13 @@ from __future__ import annotations
 import pytest
 
 import puzzleport as pp
+from puzzleport.benchmark.evaluation import BLOCK, MAX_EPISODES, evaluate
 from puzzleport.benchmark.evaluation_sets import SIZE, evalset
-from puzzleport.benchmark.evaluation import BLOCK, Result, evaluate, load, load_rows, save, settings
-from puzzleport.files import aside
+from puzzleport.benchmark.instance_banks import generate
 from puzzleport.benchmark.paper import table
+from puzzleport.benchmark.results import Result, load, load_rows, save
+from puzzleport.benchmark.settings import settings
+from puzzleport.files import aside
 
 
 def chance(observation, mask, random):
@@ -32,16 +35,16 @@ class Impatient:
     __call__ = staticmethod(chance)
 
 
-@pytest.mark.parametrize("policy", ["random", "masked-random", chance])
+@pytest.mark.parametrize("policy", ["random", "masked", chance])
 def test_threads_change_no_number(policy):
-    one, two = (evaluate(policy, "samegame", "5x5c3s2", episodes=200, max_steps=300, threads=n) for n in (1, 2))
+    one, two = (evaluate(policy, "samegame", "5x5c3s2", episodes=200, max_steps=300, seed=0, threads=n) for n in (1, 2))
     assert one == two
     assert 0 < one.summary()["success_percent"] < 100
     assert evaluate(policy, "samegame", "5x5c3s2", episodes=200, max_steps=300, seed=1).steps != one.steps
 
 
 def test_a_policy_over_the_batch_plays_what_single_sessions_would():
-    result = evaluate(first_legal, "inertia", "4x4", episodes=40, max_steps=50)
+    result = evaluate(first_legal, "inertia", "4x4", episodes=40, max_steps=50, seed=0)
     for episode, (status, steps) in enumerate(zip(result.status, result.steps, strict=True)):
         seed = pp.session.episode_seed(0, episode)
         session = pp.Session("inertia", "4x4", seed, undo=False, max_steps=50)
@@ -52,25 +55,25 @@ def test_a_policy_over_the_batch_plays_what_single_sessions_would():
 
 
 def test_random_in_c_and_in_python_are_the_same_policy():
-    native = evaluate("masked-random", "fifteen", "2x2", episodes=1000).summary()
-    ours = evaluate(chance, "fifteen", "2x2", episodes=1000).summary()
+    native = evaluate("masked", "fifteen", "2x2", episodes=1000, seed=0).summary()
+    ours = evaluate(chance, "fifteen", "2x2", episodes=1000, seed=0).summary()
     assert native["success_percent"] == ours["success_percent"] == 100
     standard_error = native["std"] / 1000**0.5
     assert abs(native["mean_successful_steps"] - ours["mean_successful_steps"]) < 5 * standard_error
 
 
 def test_the_expert_solves_within_the_bound_in_fewer_steps_than_chance():
-    expert = evaluate("expert", "bridges", "3x3", episodes=30).summary()
+    expert = evaluate("expert", "bridges", "3x3", episodes=30, seed=0).summary()
     assert expert["success_percent"] == 100
     assert expert["mean_successful_steps"] < expert["optimal_upper_bound"]
     assert (
         expert["mean_successful_steps"]
-        < evaluate("random", "bridges", "3x3", episodes=30).summary()["mean_successful_steps"]
+        < evaluate("random", "bridges", "3x3", episodes=30, seed=0).summary()["mean_successful_steps"]
     )
 
 
 def test_an_interrupted_evaluation_goes_on_to_the_same_numbers(tmp_path):
-    options = {"episodes": 3 * BLOCK + 10, "max_steps": 60, "name": "chance"}
+    options = {"episodes": 3 * BLOCK + 10, "max_steps": 60, "seed": 0, "name": "chance"}
     kept: list[Result] = []
     with pytest.raises(KeyboardInterrupt):
         evaluate(Impatient(), "fifteen", "2x2", progress=lambda result: kept.append(result), **options)
@@ -86,15 +89,17 @@ def test_an_interrupted_evaluation_goes_on_to_the_same_numbers(tmp_path):
 
 
 def test_a_longer_evaluation_begins_with_the_shorter_one():
-    short = evaluate(chance, "fifteen", "2x2", episodes=BLOCK + 5, max_steps=40)
-    whole = evaluate(chance, "fifteen", "2x2", episodes=3 * BLOCK, max_steps=40)
-    assert evaluate(chance, "fifteen", "2x2", episodes=3 * BLOCK, max_steps=40, known=[short]) == whole
+    short = evaluate(chance, "fifteen", "2x2", episodes=BLOCK + 5, max_steps=40, seed=0)
+    whole = evaluate(chance, "fifteen", "2x2", episodes=3 * BLOCK, max_steps=40, seed=0)
+    assert evaluate(chance, "fifteen", "2x2", episodes=3 * BLOCK, max_steps=40, seed=0, known=[short]) == whole
 
 
 def test_results_of_other_settings_are_not_taken_over():
-    known = evaluate("random", "fifteen", "2x2", episodes=20, max_steps=5)
+    known = evaluate("random", "fifteen", "2x2", episodes=20, max_steps=5, seed=0)
     assert (
-        evaluate("random", "fifteen", "2x2", episodes=20, max_steps=500, known=[known]).summary()["success_percent"]
+        evaluate("random", "fifteen", "2x2", episodes=20, max_steps=500, seed=0, known=[known]).summary()[
+            "success_percent"
+        ]
         == 100
     )
 
@@ -120,7 +125,7 @@ def test_random_play_is_the_papers(puzzle, params):
         for row in table("results")
         if (row["puzzle"], row["params"], row["algorithm"]) == (puzzle, params, "Random")
     )
-    ours = evaluate("random", puzzle, params).summary()
+    ours = evaluate("random", puzzle, params, seed=0).summary()
     assert abs(ours["success_percent"] - float(paper["success_percent"])) <= 3
     assert abs(ours["mean_successful_steps"] / float(paper["mean_successful_steps"]) - 1) <= 0.15
 
@@ -141,7 +146,9 @@ def test_a_file_is_whole_or_not_there(tmp_path):
 
 
 def test_results_survive_files(tmp_path):
-    results = [evaluate("random", name, pp.spec(name).easiest_params, episodes=30) for name in ("fifteen", "pegs")]
+    results = [
+        evaluate("random", name, pp.spec(name).easiest_params, episodes=30, seed=0) for name in ("fifteen", "pegs")
+    ]
     save(results, tmp_path / "a.json")
     assert load(tmp_path / "a.json") == results
     save(results, tmp_path / "a.csv")
@@ -158,6 +165,113 @@ def test_what_is_no_file_of_results_is_said_so(tmp_path, text):
     path.write_text(text)
     with pytest.raises(ValueError, match="holds no results"):
         load(path)
+
+
+# ---- options
+
+
+def test_without_a_seed_one_is_drawn_and_told():
+    one, two = (evaluate("masked", "fifteen", "2x2", episodes=30) for _ in range(2))
+    assert one.seed != two.seed
+    assert one == evaluate("masked", "fifteen", "2x2", episodes=30, seed=one.seed)
+    bank = generate("fifteen", "3x3", count=3)
+    assert bank.seed != generate("fifteen", "3x3", count=3).seed
+    assert generate("fifteen", "3x3", count=3, seed=bank.seed).instances[0].game_id == bank.instances[0].game_id
+
+
+def test_an_evaluation_that_goes_on_takes_the_seed_of_the_earlier_one():
+    short = evaluate(chance, "fifteen", "2x2", episodes=BLOCK, max_steps=40)
+    other = evaluate("random", "fifteen", "2x2", episodes=5, max_steps=40)
+    more = evaluate(chance, "fifteen", "2x2", episodes=BLOCK + 5, max_steps=40, known=[other, short])
+    assert more.seeds == short.seeds
+    assert more.steps[:BLOCK] == short.steps
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"evaluation_set": "v1"}, "which is called evalset now"),
+        ({"max_state_repeats": 3}, "which is called max_repeats now"),
+        ({"wisdom": 3}, "no option 'wisdom'; there are episodes, seed, evalset"),
+        ({"evalset": "v1", "seed": 1}, "a seed or an evalset, not both"),
+        ({"episodes": 10**12}, f"at most {MAX_EPISODES:,} episodes"),
+        ({"episodes": 0}, "at least one episode"),
+        ({"episodes": 1.5}, "a whole number"),
+        ({"max_steps": 0}, "needs a limit"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_at_once(options, said):
+    with pytest.raises(ValueError, match=said):
+        evaluate("random", "fifteen", "2x2", **options)
+
+
+def test_old_names_of_policies_and_options_name_the_new_ones():
+    with pytest.raises(pp.UnknownOption, match="which is called masked now; there are random, masked, expert"):
+        evaluate("masked-random", "fifteen", "2x2")
+    with pytest.raises(pp.UnknownOption, match="generate has no option 'size'; there are count, seed"):
+        generate("fifteen", "2x2", size=3)
+    with pytest.raises(pp.UnknownOption, match="list is no policy"):
+        evaluate([], "fifteen", "2x2")
+
+
+@pytest.mark.parametrize("policy", ["random", "masked", "expert", chance])
+def test_repeats_end_an_episode(policy):
+    """Where a state came back once, the next state is not played on from."""
+    options = {"episodes": 40, "max_steps": 200, "seed": 0}
+    free = evaluate(policy, "inertia", "4x4", undo=True, **options)
+    cut = evaluate(policy, "inertia", "4x4", undo=True, max_repeats=1, **options)
+    assert free.key != cut.key
+    if policy == "expert":  # it repeats nothing
+        assert cut.steps == free.steps
+    else:
+        assert sum(cut.steps) < sum(free.steps)
+
+
+@pytest.mark.parametrize("policy", ["random", "expert", chance])
+def test_one_instance_is_played_in_every_episode(policy):
+    result = evaluate(policy, "fifteen", "2x2#5", episodes=20, seed=0)
+    assert result.params == "2x2#5"
+    assert result.summary()["optimal_upper_bound"] == 256
+    if policy == "expert":
+        assert len(set(result.steps)) == 1
+    else:
+        assert len(set(result.steps)) > 1
+
+
+@pytest.mark.parametrize("name", ["random", "masked"])
+def test_the_named_policies_play_in_python_as_in_c(name):
+    in_c = evaluate(name, "fifteen", "2x2", episodes=1000, seed=0).summary()
+    in_python = evaluate(pp.agents.policy(name), "fifteen", "2x2", episodes=1000, seed=0).summary()
+    standard_error = in_c["std"] / 1000**0.5
+    assert abs(in_c["mean_successful_steps"] - in_python["mean_successful_steps"]) < 5 * standard_error
+
+
+BIG = "x" * 10_000_000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pp.Session("net", BIG),
+        lambda: pp.Session(BIG),
+        lambda: pp.Session("net", "2x2#" + BIG),
+        lambda: pp.Session("net", "2x2:" + BIG),
+        lambda: pp.Session("net", seed=BIG),
+        lambda: pp.Session("net", seed=10**5000),
+        lambda: pp.Session("net", "2x2").step(BIG),
+        lambda: pp.Task("net", BIG),
+        lambda: pp.evalset(BIG),
+        lambda: pp.evalset("v1", level=BIG),
+        lambda: settings(["net"], BIG),
+        lambda: evaluate(BIG, "net"),
+        lambda: evaluate("random", "net", BIG),
+        lambda: generate("net", BIG, count=1),
+    ],
+)
+def test_an_error_quotes_at_most_a_line_of_what_it_is_about(call):
+    with pytest.raises((pp.PuzzleError, ValueError)) as caught:
+        call()
+    assert len(str(caught.value)) < 1000
 
 
 # ---- frozen sets
@@ -187,11 +301,11 @@ def test_frozen_seeds_are_no_training_seeds():
 
 
 def test_an_evaluation_on_a_frozen_set():
-    result = evaluate("random", "fifteen", "2x2", episodes=30, evaluation_set="v1")
+    result = evaluate("random", "fifteen", "2x2", episodes=30, evalset="v1")
     assert result.seeds == "evalset v1"
-    assert result.steps != evaluate("random", "fifteen", "2x2", episodes=30).steps
+    assert result.steps != evaluate("random", "fifteen", "2x2", episodes=30, seed=0).steps
     with pytest.raises(ValueError, match="has 1000 instances"):
-        evaluate("random", "fifteen", "2x2", episodes=1001, evaluation_set="v1")
+        evaluate("random", "fifteen", "2x2", episodes=1001, evalset="v1")
     with pytest.raises(ValueError, match="no evaluation set"):
         evalset("v9")
 

@@ -36,7 +36,7 @@ def test_a_step_pays_by_its_status():
     assert [rewards(status) for status in (1, 0, -1)] == [4.5, -0.5, -3.5]
     assert rewards.by_status[[1, 0, -1]].tolist() == [4.5, -0.5, -3.5]
     assert rewards.bounds() == (-3.5, 4.5)
-    assert pp.PAPER_REWARDS == pp.Rewards(solved=100.0, failed=-100.0)
+    assert pp.Rewards(solved=100.0, failed=-100.0) == pp.PAPER_REWARDS
 
 
 @pytest.mark.parametrize("puzzle", ["flood", "fifteen", "inertia", "mines"])

@@ -111,6 +111,8 @@ def test_copies_of_episodes_go_their_own_way(puzzle, duplicate):
     played.start()  # what the first does is nothing to its copy
     for _ in range(60):
         go_on(original, twin)
-        assert all(np.array_equal(original.observation()[name], twin.observation()[name]) for name in twin.observation())
+        assert all(
+            np.array_equal(original.observation()[name], twin.observation()[name]) for name in twin.observation()
+        )
         assert np.array_equal(original.mask(), twin.mask())
         assert original.game_id == twin.game_id

@@ -1,0 +1,181 @@
+"""How a policy plays a block of episodes, and how to find the policy that is meant.
+
+A policy is ``random``, ``masked`` or ``expert``, a ``module:function``, a callable over a batch, or a model: a file or an
+object of a framework. What plays models is not known here. A package says so with an entry point of the group
+``puzzleport.policies``, named after the file's suffix or the framework's top module.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import agents
+from ..agents import BatchPolicy, ExpertPolicy
+from ..batch import rollout
+from ..errors import NoPlan, UnknownOption
+from ..task import Task
+
+Outcome = tuple[list[int], list[int]]
+"""Status and steps of each episode."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Episodes that are played together. What becomes of them is a pure function of the policy and this."""
+
+    task: Task
+    seeds: list[int]
+    threads: int
+
+
+Play = Callable[[Block], Outcome]
+
+
+def _play_in_c(name: str) -> Play:
+    """Random play, which the native side has a loop for."""
+
+    def play(block: Block) -> Outcome:
+        task = block.task
+        if task.game_id is not None or task.max_repeats:  # the native loop knows neither
+            return play_batch(agents.policy(name), block)
+        played = rollout(
+            task.puzzle,
+            task.params,
+            policy=name,  # type: ignore[arg-type]
+            seeds=block.seeds,
+            undo=task.undo,
+            max_steps=task.max_steps,
+            timeout=task.timeout,
+            threads=block.threads,
+        )
+        return played.status.tolist(), played.steps.tolist()
+
+    return play
+
+
+def play_batch(policy: BatchPolicy, block: Block) -> Outcome:
+    """Play with a policy that sees all games of the block at once."""
+    random = np.random.default_rng(block.seeds)
+    with block.task.batch(len(block.seeds), threads=block.threads, autoreset="off") as batch:
+        if hasattr(policy, "start"):
+            policy.start(batch, random)
+        step = batch.reset(block.seeds)
+        while not (step.ended != 0).all():
+            step = batch.step(np.asarray(policy(step.observation, step.mask, random)))
+        return step.status.tolist(), step.steps.tolist()
+
+
+def _play_expert(block: Block) -> Outcome:
+    """Play one game after the other. Where the expert knows no way on, the episode is not solved."""
+    policy = ExpertPolicy(block.task.puzzle)
+    status, steps = [], []
+    for seed in block.seeds:
+        with block.task.session(seed) as session:
+            while not session.ended:
+                try:
+                    session.step(policy(session))
+                except NoPlan:
+                    break
+            status.append(int(session.status))
+            steps.append(session.steps)
+    return status, steps
+
+
+NAMED: dict[str, Play] = {"random": _play_in_c("random"), "masked": _play_in_c("masked"), "expert": _play_expert}
+
+
+class Playing:
+    """A policy that plays blocks. A worker elsewhere gets what was given here, and finds the policy anew.
+
+    Args:
+        policy: what is to play; the module says what that may be.
+        deterministic: whether a model takes its likeliest action, rather than one that it draws.
+    """
+
+    def __init__(self, policy: str | BatchPolicy | object, *, deterministic: bool = False) -> None:
+        self._play: Play | None = None
+        self._policy: Any = policy
+        if isinstance(policy, str):
+            self.name = policy
+            self._play = NAMED.get(policy)
+            if self._play is None:
+                self._policy = _by_name(policy, deterministic)
+        else:
+            self.name = str(getattr(policy, "__name__", type(policy).__name__))
+            if not callable(policy):
+                self._policy = _model_policy(policy, deterministic)
+        # A function is found by its name elsewhere too. A model is not: another file may have its name there.
+        self._given = self._policy if self.fingerprint or not isinstance(policy, str) else policy
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells apart models of the same name; empty where the name says it all."""
+        return str(getattr(self._policy, "fingerprint", ""))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._given, self.name)
+
+    def check(self, task: Task) -> None:
+        """An error where the policy cannot play this task, before anything is played."""
+        if hasattr(self._policy, "check"):
+            self._policy.check(task)
+
+    def __call__(self, block: Block) -> Outcome:
+        """Play a block."""
+        return self._play(block) if self._play is not None else play_batch(self._policy, block)
+
+
+def _again(policy: Any, name: str) -> Playing:  # noqa: ANN401 (whatever was given)
+    playing = Playing(policy)
+    playing.name = name
+    return playing
+
+
+def _by_name(name: str, deterministic: bool) -> Any:  # noqa: ANN401 (a policy)
+    """A policy from a file or from a module."""
+    found = _entry(Path(name).suffix[1:])
+    if found is not None:
+        return found(name, deterministic=deterministic)
+    module, colon, function = name.partition(":")
+    if not colon:
+        try:
+            agents.policy(name)
+        except UnknownOption as error:
+            raise UnknownOption(f"{error}, MODEL.zip and module:function") from None
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # modules in the present folder, as with python -m
+    try:
+        policy = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"the policy {name!r:.80} cannot be loaded: {error}") from None
+    if not callable(policy):
+        raise ValueError(f"the policy {name!r:.80} is not a function of (observation, mask, random)")
+    return policy() if isinstance(policy, type) else policy
+
+
+def _model_policy(model: object, deterministic: bool) -> Any:  # noqa: ANN401 (a policy)
+    """The policy of a framework's own model, found by where its class comes from."""
+    for kind in type(model).__mro__:
+        found = _entry(kind.__module__.partition(".")[0])
+        if found is not None:
+            return found(model, deterministic=deterministic)
+    raise UnknownOption(
+        f"{type(model).__name__} is no policy: give {', '.join(NAMED)}, MODEL.zip, module:function, a model of "
+        "Stable-Baselines3 or a function of (observation, mask, random)"
+    )
+
+
+def _entry(name: str) -> Callable[..., Any] | None:
+    """What plays files of this suffix, or models of this framework, if anything does."""
+    for entry in entry_points(group="puzzleport.policies", name=name):
+        found: Callable[..., Any] = entry.load()
+        return found
+    return None
