@@ -46,7 +46,7 @@ def space_of(tree: Tree, mask_size: int = 0) -> spaces.Space[Any]:
             space: spaces.Space[Any] = spaces.Text(int(tree.high), min_length=int(tree.low), charset=string.printable)
         else:
             # Gymnasium warns of a range of one value: a field that these parameters leave no choice gets a second.
-            space = spaces.Box(tree.low, max(tree.high, tree.low + 1), tree.shape, tree.dtype.type)  # type: ignore[arg-type]
+            space = spaces.Box(tree.low, max(tree.high, tree.low + 1), tree.shape, tree.dtype.type)
         return space if not mask_size else spaces.Dict({"observation": space, "action_mask": mask_space(mask_size)})
     parts = {name: space_of(part) for name, part in tree.items()}
     return spaces.Dict({**parts, "action_mask": mask_space(mask_size)} if mask_size else parts)
@@ -366,7 +366,8 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def action_masks(self) -> Array:
         """The exact masks of all sub-environments, (num_envs, actions)."""
-        return self.batch.result.mask.copy().view(np.int8)
+        masks: Array = self.batch.result.mask.copy().view(np.int8)
+        return masks
 
     def render(self) -> Any:  # noqa: ANN401 (depends on the mode)
         """A tuple with each sub-environment's picture or text board."""

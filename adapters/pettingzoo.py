@@ -147,7 +147,7 @@ class MultiAgentPuzzle:
 
     def _info(self, agent: str) -> dict[str, Any]:
         board = self._board(agent)
-        state = self._fields.encode(board.session.record(copy=False))
+        state = self._fields.encode(board.session.observe(copy=False))
         return board.info(board.mask().view(np.int8), state)
 
     # ---- play
@@ -167,14 +167,12 @@ class MultiAgentPuzzle:
         if not board.started:
             raise RuntimeError("call reset first")
         if self.shared and board.session.player != number:
-            board.session.turn(number)
+            board.turn(number)
         return board
 
     def _act(self, agent: str, action: Any) -> float:  # noqa: ANN401 (whatever is an integer)
         """Let an agent act; what that pays."""
         board = self._board(agent)
-        if self.shared and len(self.possible_agents) > 1:
-            _look_before(board)
         return board.step(action)
 
     def _checked(self, actions: dict[str, Any]) -> dict[str, int]:
@@ -232,17 +230,6 @@ class MultiAgentPuzzle:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_window": None}
-
-
-# A stand-in for Episodes.turn(player), which core does not have: delete it when it has.
-def _look_before(board: pp.Episodes) -> None:
-    """Let a reward hook see the board before an action through the cursor of the player whose turn it is.
-
-    Its pay remembers what the player before saw, whose cursor is another one.
-    """
-    pay = board._pay
-    if pay.rewards.hook is not None:
-        pay._before = board.session.observe()
 
 
 class CoopEnv(MultiAgentPuzzle, AECEnv[str, Any, Any]):

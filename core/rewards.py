@@ -202,6 +202,11 @@ class GamePay:
             self._solution = _Solution(session, self.rewards.solution_fields)
         self._potential = self._value(session)
 
+    def turn(self, session: Session) -> None:
+        """Another player acts next: a hook sees the board before that through this player's cursor."""
+        if self.rewards.hook is not None:
+            self._before = session.observe()
+
     def __call__(self, session: Session) -> float:
         """What the step that was just taken pays."""
         outcome = session.outcome
@@ -273,9 +278,9 @@ class BatchPay:
     def _begin(self, batch: Batch, slots: Array, status: Array) -> None:
         """Take the potential of slots whose games are new."""
         if self.rewards.solution:
-            for slot in slots:
+            for slot in slots.tolist():
                 self._solutions[slot] = _Solution(batch.session(slot), self.rewards.solution_fields)
-        for slot in slots if self.rewards.solution or self._counted else ():
+        for slot in slots.tolist() if self.rewards.solution or self._counted else ():
             self._potential[slot] = self._value(batch, slot, int(status[slot]), batch.result.observation)
 
     def _value(self, batch: Batch, slot: int, status: int, fields: Observation) -> float:
@@ -316,7 +321,7 @@ class BatchPay:
         if self.rewards.hook is not None:
             paid += self._hooked(after, fresh)
         if self.rewards.solution or self._counted:
-            for slot in np.flatnonzero(~fresh):
+            for slot in np.flatnonzero(~fresh).tolist():
                 value = self._value(batch, slot, int(result.status[slot]), after)
                 if not np.isnan(value) and not np.isnan(self._potential[slot]):
                     paid[slot] += value - self._potential[slot]

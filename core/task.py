@@ -154,7 +154,9 @@ class Task:
         if given.get("rewards", True) is None:
             del given["rewards"]
         if isinstance(puzzle, Task):
-            return replace(puzzle, **given, **({} if params is None else {"params": params, "game_id": None}))
+            if params is not None:
+                given.update(params=params, game_id=None)
+            return replace(puzzle, **given)
         return cls(puzzle, params, **given)  # type: ignore[arg-type]
 
     # ---- what follows from it
@@ -316,6 +318,11 @@ class Episodes:
         session = self._session or self.session
         session.act(action)
         return self._pay(session)
+
+    def turn(self, player: int) -> None:
+        """Give the turn to one of several players on the board: what is seen, acted on and paid is now that player's."""
+        self.session.turn(player)
+        self._pay.turn(self.session)
 
     def info(self, mask: Array, puzzle_state: dict[str, Array]) -> dict[str, Any]:
         """What every adapter tells beside the observation, with the same keys after every step."""

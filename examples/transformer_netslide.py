@@ -1,7 +1,7 @@
 """A transformer trains on Netslide 2x3b1 and is tried on 3x3b1, unchanged: python examples/transformer_netslide.py
 
-The board comes as tokens (see puzzleport.encode.tokens), as many as it has tiles and one for the cursor. So the same network reads
-boards of any size up to the largest, here 3x3.
+The board comes as tokens (see puzzleport.encode.tokens), as many as it has tiles and one for the cursor. So the same
+network reads boards of any size up to the largest, here 3x3.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Leaf(NamedTuple):
     name: str
 
 
-Tree = Union[Leaf, dict[str, "Tree"]]
+Tree = Union[Leaf, dict[str, "Tree"]]  # noqa: UP007 (a name in quotes cannot be joined by |)
 """The arrays of an observation: a single one, or several by name."""
 
 Look = Callable[..., Any]
@@ -70,7 +70,7 @@ class Encoder(ABC):
     def lead(self, fields: Fields) -> tuple[int, ...]:
         """The leading axes of fields: none for one game."""
         first = self.layout.fields[0]
-        shape = fields[first.name].shape
+        shape: tuple[int, ...] = fields[first.name].shape
         return shape[: len(shape) - len(first.shape)]
 
     def attach(self, session: Session) -> Look:
