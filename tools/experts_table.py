@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import puzzleport as pp
-from puzzleport.errors import NoPlan
 from puzzleport.agents.expert import ExpertPolicy
+from puzzleport.errors import NoPlan
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 LONGEST = 5000

@@ -14,9 +14,9 @@ from typing import Any
 
 from ..errors import NoSolution
 from ..files import aside
+from ..puzzle_spec import canonical_params, optimal_steps
 from ..session import DEFAULT_TIMEOUT, Session, check_seed, episode_seed, random_seed
 from ..task import unknown_option
-from ..puzzle_spec import canonical_params, optimal_steps
 from .workers import Workers, on_threads
 
 PATIENCE = 10

@@ -22,8 +22,8 @@ import numpy as np
 from .._native import ffi, lib
 from ..batch import Batch, rollout
 from ..errors import raise_for
-from ..session import Session, Status
 from ..puzzle_spec import handle
+from ..session import Session, Status
 from .settings import level_params
 
 if TYPE_CHECKING:

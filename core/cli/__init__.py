@@ -11,8 +11,8 @@ try:
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the command line needs an extra: pip install 'puzzleport[cli]' ({error})")
 
-from .common import Commands
 from .bench import bench
+from .common import Commands
 from .compare import compare
 from .demos import demos
 from .evaluate import evalset, evaluate

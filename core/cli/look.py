@@ -11,11 +11,11 @@ import click
 from rich.progress import track
 from rich.table import Table
 
-from ..benchmark import speed
-from ..batch import rollout
 from ..animation import record
-from ..session import Session
+from ..batch import rollout
+from ..benchmark import speed
 from ..puzzle_spec import canonical_params, puzzles, spec
+from ..session import Session
 from .common import Options, OutputFile, PuzzleName, check_free, console, emit, errors
 
 

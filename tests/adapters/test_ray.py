@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 import puzzleport as pp
-from puzzleport.cli import main
 from puzzleport.benchmark.evaluation import BLOCK, evaluate
+from puzzleport.cli import main
 
 POLICY = """
 import os, time

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import puzzleport as pp
-from puzzleport.cli import main
 from puzzleport.benchmark.evaluation import BLOCK
+from puzzleport.cli import main
 
 POLICY = """
 def legal(observation, mask, random):
