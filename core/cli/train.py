@@ -35,7 +35,7 @@ EVALSET = "v1"
 @Options.one_or_more
 @Options.level_or_params
 @click.option("--steps", default=2_000_000, show_default=True, help="How many are trained; the paper's two million.")
-@click.option("--seed", type=int, help="Of the instances and the network. Without it, one is drawn and told.")
+@click.option("--seed", type=int, help="Of the instances and the network. Without it, one is drawn and printed.")
 @click.option("--num-envs", default=16, show_default=True, help="How many games are played together.")
 @Options.observation
 @Options.undo
