@@ -36,6 +36,7 @@ test: build lint types
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	find native -name engine -prune -o -name '*.[ch]' -print | xargs $(BIN)/clang-format --dry-run --Werror
 
 types: build
 	$(BIN)/python tools/check_types.py

@@ -143,7 +143,9 @@ class PuzzleEnv(gym.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
         """Take an action."""
         if self._over:
-            reason = "this episode is over: call reset" if self._episodes.started else "call reset before the first step"
+            reason = (
+                "this episode is over: call reset" if self._episodes.started else "call reset before the first step"
+            )
             raise gym.error.ResetNeeded(reason)
         reward = self._episodes.step(action)
         observation, info = self._result()
@@ -275,7 +277,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         fields = State(self.task)
         shows_state = isinstance(self.task.encoder, State)
         self._state = None if shows_state else fields.attach_batch(self.batch)[0]
-        self._final_fields = fields.views(self.batch.final_records)
+        self._final_fields = fields.views(self.batch.final[0])
         self._over: Array | None = None
         self._everyone = np.ones(self.num_envs, np.bool_)
         self._of_every_field = {f"_{field.name}": self._everyone for field in self.task.layout.fields}

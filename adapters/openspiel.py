@@ -4,16 +4,16 @@
     >>> import puzzleport.adapters.openspiel
     >>> game = pyspiel.load_game("puzzleport_bridges(params=3x3,seed=42)")
 
-Parameters of a game:
+A game has the options of ``puzzleport.Task`` as its parameters, by the same names and with the same defaults. The numbers of
+``puzzleport.Rewards`` are parameters of their own: ``solved``, ``failed``, ``step``, ``no_effect``, ``solution`` and ``errors``,
+written with a decimal point. These differ, or are OpenSpiel's alone:
 
-- ``params``: the engine's parameter string; the puzzle's default if left out.
-- ``seed``: which instance; the game is deterministic.
+- ``params``: ``3x3``, or one instance, ``3x3#42`` or ``3x3:description``. The text of a game writes it as ``as_parameter`` does.
+- ``seed``: which instance; -1 draws one, which is then among the game's parameters. OpenSpiel's numbers end at 2**31 - 1; a
+  larger seed goes into ``params``.
 - ``instances``: with N > 0 the root is a chance node over the instances ``seed`` to ``seed + N - 1``.
-- ``max_steps``: after how many steps a game is cut off.
-- ``allow_undo``: whether UNDO is an action, where the puzzle has it.
 - ``masked``: legal actions are exactly those that change something; otherwise all are legal.
-- ``rewards``: ``terminal`` pays 1 for solved, -1 for lost and 0 for cut off; ``shaped`` also pays the growth of the share
-  of the board that agrees with the engine's solution, where it has one.
+- ``max_steps``: at least 1, since OpenSpiel's games are finite.
 
 MCTS: use ``mcts_bot``, or ``search_bot`` for the native search. ``pyspiel.MCTSBot.step`` itself ends the process on any game
 written in Python (open_spiel 1.6.13 to 2.0.2): it lets go of the interpreter's lock and then calls back into Python.
@@ -21,33 +21,48 @@ written in Python (open_spiel 1.6.13 to 2.0.2): it lets go of the interpreter's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import unquote
 
 import numpy as np
 
 import puzzleport as pp
 from puzzleport.agents import search
+from puzzleport.encode import leaves
+from puzzleport.session import names_instance, random_seed
+from puzzleport.task import unknown_option
 
 try:
     import pyspiel
 except ImportError as error:
     raise ImportError("this adapter needs OpenSpiel: pip install 'puzzleport[openspiel]'") from error
 
+if TYPE_CHECKING:
+    from puzzleport.rewards import GamePay
+
 Array = np.ndarray[Any, Any]
 
 PREFIX = "puzzleport"
+_TASK = ("undo", "max_steps", "max_repeats", "observation", "width", "height", "timeout")
+_REWARDS = ("solved", "failed", "step", "no_effect", "solution", "errors")
 _DEFAULTS: dict[str, Any] = {
-    "seed": 0,
+    "params": "",
+    "seed": -1,
     "instances": 0,
-    "max_steps": 1000,
-    "allow_undo": False,
     "masked": True,
-    "rewards": "terminal",
+    **{name: getattr(pp.Task, name) for name in _TASK},
+    **{name: getattr(pp.Rewards, name) for name in _REWARDS},
 }
+# OpenSpiel itself refuses names that it does not know, without a word about new ones: so it knows these, and we refuse them.
+_OLD: dict[str, Any] = {"allow_undo": False, "rewards": ""}
 _TERMINAL, _CHANCE = int(pyspiel.PlayerId.TERMINAL), int(pyspiel.PlayerId.CHANCE)
 _ROOTS = 256  # instances kept ready by a game
+_UNDRAWN = {"bridges": ("marked",), "filling": ("fixed",), "pearl": ("drag_order",)}
+"""Fields that the text of a board does not show: they are written below it."""
 
 
 def game_name(puzzle: str) -> str:
@@ -55,16 +70,74 @@ def game_name(puzzle: str) -> str:
     return f"{PREFIX}_{puzzle}"
 
 
-def _as_parameter(params: str) -> str | int:
-    """OpenSpiel reads what looks like a number as one, and insists on the type: Untangle's parameters are numbers."""
-    return int(params) if params.isdecimal() else params
+def as_parameter(params: str) -> str:
+    """Parameters as the text of a game has to write them; a dict of parameters takes them as they are, too.
+
+    OpenSpiel ends a value at a comma, counts parentheses, and reads digits alone as a number, which is the wrong type.
+
+    >>> as_parameter("3x3:4,7,9,3,8,1,2,5,6")
+    '3x3:4%2C7%2C9%2C3%2C8%2C1%2C2%2C5%2C6'
+    >>> as_parameter("4")
+    "'4'"
+    """
+    if re.fullmatch(r"[-+.\d]+", params):
+        return f"'{params}'"
+    return re.sub(r"[%,()=]", lambda found: f"%{ord(found[0]):02X}", params)
+
+
+def _params(parameter: str) -> str:
+    """The parameters that were written so."""
+    quoted = len(parameter) > 1 and parameter[0] == parameter[-1] == "'"
+    return unquote(parameter[1:-1] if quoted else parameter)
 
 
 def _specification(puzzle: str) -> dict[str, Any]:
-    return {"params": _as_parameter(pp.spec(puzzle).default_params), **_DEFAULTS}
+    return {**_DEFAULTS, "params": as_parameter(pp.spec(puzzle).default_params)}
 
 
-def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, shaped: bool = False) -> Any:  # noqa: ANN401 (pyspiel is untyped)
+def _given(puzzle: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of a game: in their types, the seed drawn, and such that their text gives the same ones again."""
+    given = {**_specification(puzzle), **params}
+    if given.pop("allow_undo", False):
+        raise unknown_option(["allow_undo"], tuple(_DEFAULTS))
+    if given.pop("rewards", ""):
+        raise pp.UnknownOption(
+            f"{puzzle}: rewards are numbers now: {', '.join(_REWARDS)}; rewards=shaped is solution=1.0 now"
+        )
+    if given.keys() - _DEFAULTS.keys():
+        raise unknown_option(given.keys() - _DEFAULTS.keys(), tuple(_DEFAULTS))
+    if not isinstance(given["params"], str):
+        raise pp.InvalidParams(f"{puzzle}: params is a string, not {given['params']!r:.80}: write params='4' for 4")
+    for name in (*_REWARDS, "timeout"):
+        if isinstance(given[name], (int, float)) and not isinstance(given[name], bool):
+            given[name] = round(float(given[name]), 15)  # more places are not in the text of a game
+    given["params"] = as_parameter(_params(given["params"]))
+    if given["seed"] == -1 and not names_instance(given["params"]):
+        given["seed"] = random_seed() % 2**31
+    return given
+
+
+def _task(puzzle: str, given: Mapping[str, Any]) -> pp.Task:
+    """What is played, after a look whether OpenSpiel can."""
+    task = pp.Task(
+        puzzle,
+        _params(given["params"]),
+        None if given["seed"] == -1 else given["seed"],
+        rewards=pp.Rewards(**{name: given[name] for name in _REWARDS}),
+        **{name: given[name] for name in _TASK},
+    )
+    if task.max_steps < 1:
+        raise ValueError(f"{puzzle}: max_steps is at least 1: a game of OpenSpiel has an end")
+    if given["instances"] < 0:
+        raise ValueError(f"{puzzle}: instances is at least 0, not {given['instances']}")
+    if given["instances"] and task.game_id is not None:
+        raise ValueError(f"{puzzle}: {task.game_id:.80} is one instance, and instances={given['instances']} draws one")
+    if any(leaf.dtype.kind == "U" for leaf in leaves(task.encoder.tree)):
+        raise ValueError(f"{puzzle}: {task.observation} is no tensor; observation_string gives it with every kind")
+    return task
+
+
+def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, stepwise: bool = False, old: bool = False) -> Any:  # noqa: ANN401 (pyspiel is untyped)
     kind = pyspiel.GameType
     return kind(
         short_name=game_name(about.name),
@@ -73,7 +146,7 @@ def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, shaped: bool = Fal
         chance_mode=kind.ChanceMode.EXPLICIT_STOCHASTIC if chance else kind.ChanceMode.DETERMINISTIC,
         information=kind.Information.IMPERFECT_INFORMATION if about.hidden else kind.Information.PERFECT_INFORMATION,
         utility=kind.Utility.GENERAL_SUM,
-        reward_model=kind.RewardModel.REWARDS if shaped else kind.RewardModel.TERMINAL,
+        reward_model=kind.RewardModel.REWARDS if stepwise else kind.RewardModel.TERMINAL,
         max_num_players=1,
         min_num_players=1,
         provides_information_state_string=True,
@@ -81,7 +154,7 @@ def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, shaped: bool = Fal
         provides_information_state_tensor=False,
         provides_observation_string=True,
         provides_observation_tensor=True,
-        parameter_specification=_specification(about.name),
+        parameter_specification={**_specification(about.name), **(_OLD if old else {})},
     )
 
 
@@ -91,45 +164,43 @@ class PuzzleGame(pyspiel.Game):
     name: ClassVar[str]
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
-        puzzle = self.name
-        given = {**_specification(puzzle), **(params or {})}
+        self.puzzle = about = pp.spec(self.name)
         try:
-            self.puzzle = pp.spec(puzzle)
-            self.params = pp.canonical_params(puzzle, str(given["params"]))
-            if given["instances"] < 0 or given["seed"] < 0 or given["max_steps"] < 1:
-                raise ValueError(f"{puzzle}: seed and instances are at least 0, and max_steps 1")
-            if given["rewards"] not in {"terminal", "shaped"}:
-                raise ValueError(f"{puzzle}: rewards are terminal or shaped, not {given['rewards']}")
-            self.seed, self.instances = given["seed"], given["instances"]
-            self.max_steps, self.masked = given["max_steps"], given["masked"]
-            self.shaped = given["rewards"] == "shaped"
-            self.undo = bool(given["allow_undo"]) and self.puzzle.undo
+            given = _given(self.name, params or {})
+            self.task = task = _task(self.name, given)
             self.root = lru_cache(maxsize=_ROOTS)(self._root)
-            self.solution = lru_cache(maxsize=_ROOTS)(self._solution)
-            first = self.root(0)
-            if self.shaped:
-                self.solution(0)
-        except (pp.PuzzleError, ValueError) as error:
+            self.start_of_pay = lru_cache(maxsize=_ROOTS)(self._start_of_pay)
+            self.start_of_pay(0)
+            task.encoder.attach(self.root(0))()  # what cannot be seen, such as too small a picture, is an error now
+        except (pp.PuzzleError, TypeError, ValueError) as error:
             raise pyspiel.SpielError(str(error)) from None
-        self.actions = first.actions
-        self.fields = first.fields
-        limit = 2.0 if self.shaped else 1.0
+        self.params, self.seed, self.max_steps = task.params, given["seed"], task.max_steps
+        self.instances, self.masked = given["instances"], given["masked"]
+        self.actions, self.fields = task.actions, task.layout.fields
+        rewards = task.rewards
+        self.follows_play = bool(rewards.looks or rewards.no_effect)
+        """Whether what is paid depends on more than the number of steps and how the game stands."""
+        self.by_status: list[float] = rewards.by_status.tolist()
+        bounds = rewards.return_bounds(about, task.params, task.max_steps)
+        assert bounds is not None  # there is no hook
         info = pyspiel.GameInfo(
             num_distinct_actions=len(self.actions),
             max_chance_outcomes=self.instances,
             num_players=1,
-            min_utility=-limit,
-            max_utility=limit,
-            max_game_length=self.max_steps,
+            min_utility=bounds[0],
+            max_utility=bounds[1],
+            max_game_length=task.max_steps,
         )
-        given["params"] = _as_parameter(str(given["params"]))
-        super().__init__(_game_type(self.puzzle, chance=bool(self.instances), shaped=self.shaped), info, given)
+        stepwise = self.follows_play or rewards.step != 0
+        super().__init__(_game_type(about, chance=bool(self.instances), stepwise=stepwise), info, given)
 
     def _root(self, instance: int) -> pp.Session:
-        return pp.Session(self.puzzle.name, self.params, self.seed + instance, undo=self.undo, max_steps=self.max_steps)
+        return self.task.session(None if self.task.seed is None else self.task.seed + instance)
 
-    def _solution(self, instance: int) -> dict[str, Array]:
-        return self.root(instance).solution()
+    def _start_of_pay(self, instance: int) -> GamePay:
+        pay = self.task.pay()
+        pay.start(self.root(instance))
+        return pay
 
     def new_initial_state(self, state: None = None) -> PuzzleState:
         """The start of a game."""
@@ -146,15 +217,6 @@ class PuzzleGame(pyspiel.Game):
         if isinstance(iig_obs_type, Mapping):  # C++ leaves out what it does not have
             iig_obs_type, params = None, iig_obs_type
         return Observer(self, iig_obs_type, params)
-
-    def progress(self, instance: int, session: pp.Session) -> float:
-        """The share of the board that agrees with the engine's solution; 1 when solved in any way."""
-        if session.status > 0:
-            return 1.0
-        target, now = self.solution(instance), session.observe(copy=False)
-        board = [field.name for field in self.fields if not field.is_ui]
-        agree = sum(int((now[name] == target[name]).sum()) for name in board)
-        return agree / sum(now[name].size for name in board)
 
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
         # The base class would make a copy without our attributes.
@@ -175,24 +237,29 @@ class PuzzleState(pyspiel.State):
     to the game lies in a slot, and the session of an initial state is copied from the game's only when it is needed.
     """
 
-    __slots__ = ("__dict__", "_game")
+    __slots__ = ("__dict__", "_game", "_look", "_seen_session")
+    _look: Any
 
     def __init__(self, game: PuzzleGame) -> None:
         super().__init__(game)
         self._game = game
+        self._seen_session: pp.Session | None = None
         self._session: pp.Session | None = None
         self._instance = -1 if game.instances else 0
         self._over = not game.instances and game.root(0).ended != 0
         self._taken: list[tuple[int, int]] | None = None  # the history, once undo_action has made C++'s own untrue
-        if game.shaped:
-            self._gained: float | None = None  # the progress at the start
-            self._progress = self._reward = 0.0
+        if game.follows_play:
+            self._pay: GamePay | None = None
+            self._reward = self._return = 0.0
 
-    def __getattr__(self, name: str) -> PuzzleGame:
-        if name != "_game":
-            raise AttributeError(name)
-        self._game = game = self.get_game()  # after unpickling, which fills the dict only
-        return game  # type: ignore[no-any-return]
+    def __getattr__(self, name: str) -> PuzzleGame | None:
+        # After unpickling, which fills the dict only.
+        if name == "_game":
+            self._game = game = self.get_game()
+            return game  # type: ignore[no-any-return]
+        if name == "_seen_session":
+            return None
+        raise AttributeError(name)
 
     @property
     def session(self) -> pp.Session:
@@ -202,6 +269,13 @@ class PuzzleState(pyspiel.State):
                 raise pyspiel.SpielError("the instance is not drawn yet")
             self._session = self._game.root(self._instance).clone()
         return self._session
+
+    def look(self) -> Any:  # noqa: ANN401 (arrays as the encoder's tree has them)
+        """The observation of the task's encoder; the next step may overwrite it."""
+        session = self.session
+        if self._seen_session is not session:
+            self._look, self._seen_session = self._game.task.encoder.attach(session), session
+        return self._look(copy=False)
 
     # ---- whose turn, and what can be done
 
@@ -236,18 +310,17 @@ class PuzzleState(pyspiel.State):
             session = self.session
         else:
             session = self._session or self.session
-            session.step(action)
-        self._over = session.ended != 0
-        if self._game.shaped:
-            self._pay(session)
+            session.act(action)
+            if self._game.follows_play:
+                self._earn(session)
+        self._over = session.outcome.ended != 0
 
-    def _pay(self, session: pp.Session) -> None:
-        """Reckon the shaped reward."""
-        game, before = self._game, self._progress
-        if self._gained is None:
-            self._gained = before = game.progress(self._instance, game.root(self._instance))
-        self._progress = game.progress(self._instance, session)
-        self._reward = self._progress - before + int(session.status)
+    def _earn(self, session: pp.Session) -> None:
+        """Take the pay of a step that depends on what was played before."""
+        if self._pay is None:
+            self._pay = deepcopy(self._game.start_of_pay(self._instance))
+        self._reward = self._pay(session)
+        self._return += self._reward
 
     def undo_action(self, player: int, action: int) -> None:
         """Take the last action back, cursor, counters and all. The history in C++ cannot be shortened from Python."""
@@ -264,16 +337,23 @@ class PuzzleState(pyspiel.State):
 
     def returns(self) -> list[float]:
         """The sum of rewards so far."""
-        if self._instance < 0:
+        game, session = self._game, self._session
+        if game.follows_play:
+            return [self._return]
+        if session is None:
             return [0.0]
-        status = float(self.session.status)
-        if not self._game.shaped or self._gained is None:
-            return [status]
-        return [self._progress - self._gained + status]
+        outcome = session.outcome
+        steps = outcome.steps
+        return [game.by_status[outcome.status] + game.by_status[0] * (steps - 1) if steps else 0.0]
 
     def rewards(self) -> list[float]:
         """The reward of the last action."""
-        return [self._reward] if self._game.shaped else self.returns()
+        game, session = self._game, self._session
+        if game.follows_play:
+            return [self._reward]
+        if session is None or not session.outcome.steps:
+            return [0.0]
+        return [game.by_status[session.outcome.status]]
 
     # ---- how it looks
 
@@ -283,7 +363,14 @@ class PuzzleState(pyspiel.State):
         return str(self._game.actions[action])
 
     def __str__(self) -> str:
-        return "an instance is to be drawn" if self._instance < 0 else self.session.text()
+        if self._instance < 0:
+            return "an instance is to be drawn"
+        session = self.session
+        lines = [session.text()]
+        for name in _UNDRAWN.get(self._game.name, ()):
+            lines.append(f"{name}:\n")
+            lines.extend(" ".join(map(str, row)) + "\n" for row in session.observe(copy=False)[name].tolist())
+        return "".join(lines)
 
     # ---- the history, which C++ keeps, until an action is taken back
 
@@ -310,7 +397,7 @@ class PuzzleState(pyspiel.State):
 
 
 class Observer:
-    """Fills one tensor in place: each field scaled to the range from 0 to 1, under its name.
+    """Fills one tensor in place with what the task's encoder gives, as float32, each array under its name.
 
     With perfect recall the actions so far precede them, one place for each step: number + 1, then zeros.
     """
@@ -324,16 +411,13 @@ class Observer:
         self.dict: dict[str, Array] = {}
         if not self._public:
             return  # nothing is private: what the player sees is all that anyone sees
-        shapes = {"history": (game.max_steps,)} if self._recall else {}
-        shapes.update({field.name: field.shape for field in game.fields})
-        sizes = [int(np.prod(shape, dtype=int)) for shape in shapes.values()]
+        shapes: dict[str, tuple[int, ...]] = {"history": (game.max_steps,)} if self._recall else {}
+        shapes.update({leaf.name: leaf.shape for leaf in leaves(game.task.encoder.tree)})
+        sizes = [int(np.prod(shape)) for shape in shapes.values()]
         self.tensor = np.zeros(sum(sizes), np.float32)
         parts = np.split(self.tensor, np.cumsum(sizes)[:-1])
         self.dict = {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
-        self._scales = [
-            (field.name, self.dict[field.name], field.low, np.float32(1 / max(field.high - field.low, 1)))
-            for field in game.fields
-        ]
+        self._parts = list(self.dict.values())[self._recall :]
 
     def set_from(self, state: PuzzleState, player: int) -> None:
         """Write what the player sees in this state."""
@@ -342,10 +426,8 @@ class Observer:
         if state._instance < 0:
             self.tensor.fill(0)
             return
-        seen = state.session.observe(copy=False)
-        for name, to, low, scale in self._scales:
-            np.subtract(seen[name], low, out=to, dtype=np.float32, casting="unsafe")
-            np.multiply(to, scale, out=to)
+        for part, seen in zip(self._parts, _arrays(state.look()), strict=True):
+            part[...] = seen
         if self._recall:
             steps = self.dict["history"]
             steps.fill(0)
@@ -360,6 +442,15 @@ class Observer:
             return str(state)
         names = state._game.actions
         return " ".join(names[action] for whose, action in state._history() if whose >= 0) + "\n" + str(state)
+
+
+def _arrays(seen: Any) -> Iterator[Array]:  # noqa: ANN401 (a tree of arrays)
+    """The arrays of an observation, in the order of the tree's leaves."""
+    if isinstance(seen, dict):
+        for part in seen.values():
+            yield from _arrays(part)
+    else:
+        yield seen
 
 
 # ---- players
@@ -429,7 +520,7 @@ def search_bot(
     seed: int = 0,
     **more: Any,  # noqa: ANN401 (what MCTS takes)
 ) -> SearchBot:
-    """A bot that searches in C; takes what ``puzzleport.search.MCTS`` takes."""
+    """A bot that searches in C; takes what ``puzzleport.agents.search.MCTS`` takes."""
     return SearchBot(search.MCTS(simulations, rollout_depth, c, seed, **more))
 
 
@@ -456,7 +547,7 @@ class AnyPuzzle:
 
 def _register() -> None:
     for name, game in GAMES.items():
-        pyspiel.register_game(_game_type(pp.spec(name)), game)
+        pyspiel.register_game(_game_type(pp.spec(name), old=True), game)
     kind = pyspiel.GameType
     pyspiel.register_game(
         kind(
@@ -473,7 +564,7 @@ def _register() -> None:
             provides_information_state_tensor=False,
             provides_observation_string=True,
             provides_observation_tensor=True,
-            parameter_specification={"puzzle": "", "params": "", **_DEFAULTS},
+            parameter_specification={"puzzle": "", **_DEFAULTS, **_OLD},
             default_loadable=False,
         ),
         AnyPuzzle,

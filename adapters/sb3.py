@@ -64,7 +64,11 @@ class PuzzleVecEnv(VecEnv):
         observation, rewards, terminations, truncations, info = self.envs.step(self._actions)
         dones = terminations | truncations
         told = zip(
-            info["action_mask"], info["game_id"], info["state_repeats"].tolist(), info["is_success"].tolist(), strict=True
+            info["action_mask"],
+            info["game_id"],
+            info["state_repeats"].tolist(),
+            info["is_success"].tolist(),
+            strict=True,
         )
         infos: list[dict[str, Any]] = [dict(zip(INFO, each, strict=True)) for each in told]
         final = info.get("final_info", {})

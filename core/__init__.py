@@ -12,6 +12,7 @@ from . import agents, encode
 from .agents.expert import ExpertPolicy, Hint
 from .animation import record
 from .batch import Batch, BatchStep, Rollout, rollout
+from .benchmark.evaluation_sets import EvalSet, evalset
 from .errors import (
     CorruptState,
     EngineError,
@@ -27,10 +28,9 @@ from .errors import (
     UnknownOption,
     UnknownPuzzle,
 )
-from .benchmark.evaluation_sets import EvalSet, evalset
+from .puzzle_spec import Field, Preset, PuzzleSpec, canonical_params, optimal_steps, puzzles, set_max_cells, spec
 from .rewards import PAPER_REWARDS, Rewards
 from .session import Session, Status, Step
-from .puzzle_spec import Field, Preset, PuzzleSpec, canonical_params, optimal_steps, puzzles, set_max_cells, spec
 from .task import BatchEpisodes, Episodes, Stream, Task, TaskOptions
 
 __version__ = "0.1.0"

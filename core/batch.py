@@ -11,7 +11,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .errors import InvalidAction, InvalidSeed, SessionClosed, UnknownOption, raise_for
-from .puzzle_spec import canonical_params, handle, layout, spec
+from .puzzle_spec import PuzzleSpec, canonical_params, handle, layout, spec
 from .session import (
     DEFAULT_MAX_STEPS,
     DEFAULT_TIMEOUT,
@@ -26,6 +26,7 @@ from .session import (
     check_timeout,
     episode_seed,
     names_instance,
+    native_id,
     parse_game_id,
     picture_form,
     picture_shape,
@@ -97,11 +98,9 @@ class Batch:
             raise UnknownOption(f"autoreset is one of {', '.join(_AUTORESET)}, not {autoreset!r:.80}")
         self.undo, self.timeout, self.autoreset = undo, check_timeout(timeout), autoreset
         max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
-        self._flags = lib.PZ_FLAG_UNDO if undo and self.spec.undo else 0
         result = ffi.new("pz_batch **")
-        code = lib.pz_batch_new(
-            handle(puzzle), self.params.encode(), n, threads, self._flags, self.timeout, max_steps, max_repeats, result
-        )
+        task, self._texts = _native_task(which, self.spec, undo, max_steps, max_repeats, self.timeout)
+        code = lib.pz_batch_new(task, n, threads, result)
         if code:
             raise_for(code, f"{puzzle} {self.params}")
         self._handle = ffi.gc(result[0], lib.pz_batch_free)
@@ -145,7 +144,9 @@ class Batch:
         that has played goes on with the next episode of its stream, and one that has not draws a seed.
         """
         if which is not None and np.shape(which) != (self.num_envs,):
-            raise ValueError(f"which has one entry for each of {self.num_envs} sessions, not the shape {np.shape(which)}")
+            raise ValueError(
+                f"which has one entry for each of {self.num_envs} sessions, not the shape {np.shape(which)}"
+            )
         seeds, counts = self.streams()
         wanted: Sequence[int | None]
         if seed is None or isinstance(seed, (int, np.integer)):
@@ -308,6 +309,19 @@ class Batch:
             raise_for(code, f"{self.spec.name} {self.params}{where}")
 
 
+def _native_task(
+    which: GameID, about: PuzzleSpec, undo: bool, max_steps: int, max_repeats: int, timeout: float
+) -> tuple[Any, list[Any]]:
+    """The C side's record of what is played, and the texts that it points to."""
+    texts = [text if text == ffi.NULL else ffi.new("char[]", text) for text in native_id(which)]
+    task = ffi.new("pz_task *")
+    task.puzzle = handle(about.name)
+    task.params, task.seed, task.desc = texts
+    task.flags = lib.PZ_FLAG_UNDO if undo and about.undo else 0
+    task.max_steps, task.max_repeats, task.timeout = max_steps, max_repeats, timeout
+    return task, texts
+
+
 def _fixed(puzzle: str, params: str | None) -> GameID:
     """Parameters, and the one instance that they name, if any."""
     if names_instance(params):
@@ -372,7 +386,8 @@ def rollout(
     about = spec(puzzle)
     which = _fixed(puzzle, params)
     params = which.params
-    max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
+    limits = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats), check_timeout(timeout)
+    task, _texts = _native_task(which, about, undo, *limits)
     if seeds is None:
         first = random_seed() if seed is None else check_seed(seed)
         seeds = [episode_seed(first, episode) for episode in range(episodes)]
@@ -390,15 +405,11 @@ def rollout(
         reporter.start()
     try:
         code = lib.pz_rollout(
-            handle(puzzle),
-            params.encode(),
-            lib.PZ_FLAG_UNDO if undo and about.undo else 0,
-            check_timeout(timeout),
+            task,
             _POLICIES[policy],
             threads,
             len(each),
             ffi.from_buffer("uint64_t[]", each),
-            max_steps,
             ffi.from_buffer("int32_t[]", status),
             ffi.from_buffer("int32_t[]", steps),
             ffi.from_buffer("int64_t[]", done),

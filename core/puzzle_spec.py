@@ -233,3 +233,13 @@ def optimal_steps(puzzle: str, params: str | None = None) -> int:
         raise_for(code, f"{puzzle}: params {params!r:.80}")
     bound: float = steps[0]
     return round(bound)
+
+
+@lru_cache(maxsize=256)
+def least_picture(puzzle: str, params: str) -> tuple[int, int]:
+    """Width and height of the smallest picture of a board with canonical parameters."""
+    width, height = ffi.new("int *"), ffi.new("int *")
+    code = lib.pz_least_picture(handle(puzzle), params.encode(), width, height)
+    if code:
+        raise_for(code, f"{puzzle}: params {params!r}")
+    return width[0], height[0]

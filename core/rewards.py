@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,22 @@ class Rewards:
         least, most = float(self.by_status.min()), float(self.by_status.max())
         return least + min(self.no_effect, 0.0), most + max(self.no_effect, 0.0)
 
+    def return_bounds(self, spec: PuzzleSpec, params: str, max_steps: int) -> tuple[float, float] | None:
+        """The least and the most that an episode can have paid after any number of steps; None with a hook or no limit."""
+        if self.hook is not None or not max_steps:
+            return None
+        least = max_steps * min(0.0, self.step + min(self.no_effect, 0.0)) + min(0.0, self.solved, self.failed)
+        most = max_steps * max(0.0, self.step + max(self.no_effect, 0.0)) + max(0.0, self.solved, self.failed)
+        items = {field.name: int(np.prod(field.shape)) for field in spec.fields(params)}
+        if self.solution:  # at the worst one item was wrong at the start, and all are wrong at the end
+            compared = self.solution_fields or [field.name for field in spec.fields(params) if not field.is_ui]
+            ends = -self.solution * sum(items[name] for name in compared), self.solution
+            least, most = least + min(ends), most + max(ends)
+        if self.errors:  # from none to all, or back
+            swing = abs(self.errors) * sum(items[name] for name in self.counted(spec, params))
+            least, most = least - swing, most + swing
+        return float(least), float(most)
+
     def checked(self, spec: PuzzleSpec, params: str) -> Rewards:
         """These rewards, after a look whether this puzzle can pay them."""
         names = [field.name for field in spec.fields(params)]
@@ -122,6 +139,11 @@ class _Solution:
         self._names, self._wanted = names, dict[str, Array]()
         self._wrong_at_start = 0
         self._look_for(session)
+
+    @property
+    def known(self) -> bool:
+        """Whether the solution was found, from when on nothing in here changes."""
+        return bool(self._wanted)
 
     def _look_for(self, session: Session) -> None:
         try:
@@ -161,6 +183,14 @@ class GamePay:
         self._before: Observation = {}
         self._solution: _Solution | None = None
         self._potential: float | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GamePay:
+        # A step replaces what it changes and writes into nothing, so a copy may share the rest: search copies often.
+        twin = object.__new__(GamePay)
+        twin.__dict__.update(self.__dict__)
+        if self._solution is not None and not self._solution.known:
+            twin._solution = copy(self._solution)
+        return twin
 
     def start(self, session: Session) -> None:
         """A new game begins."""
@@ -275,7 +305,9 @@ class BatchPay:
         result, now = batch.result, _copies(batch.result.observation)
         over = result.ended != 0
         after = now
-        if batch.autoreset == "same_step" and over.any():  # the next game is there already: the step led to the last one's end
+        if (
+            batch.autoreset == "same_step" and over.any()
+        ):  # the next game is there already: the step led to the last one's end
             final = batch.final[0]
             after = {
                 name: np.where(over.reshape(-1, *[1] * (view.ndim - 1)), final[name], view)
@@ -291,7 +323,9 @@ class BatchPay:
                 self._potential[slot] = value
         self._before = now
         begun = over if batch.autoreset == "same_step" else fresh
-        self._begin(batch, np.flatnonzero(begun), np.zeros(batch.num_envs, np.int32) if begun is over else result.status)
+        self._begin(
+            batch, np.flatnonzero(begun), np.zeros(batch.num_envs, np.int32) if begun is over else result.status
+        )
 
     def _hooked(self, after: Observation, fresh: Array) -> Array:
         n, hook = len(fresh), self.rewards.hook
@@ -307,5 +341,3 @@ class BatchPay:
 
 def _copies(fields: Observation) -> Observation:
     return {name: view.copy() for name, view in fields.items()}
-
-

@@ -12,7 +12,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .errors import InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, UnknownOption, raise_for
-from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, spec
+from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, least_picture, spec
 
 if TYPE_CHECKING:
     from .agents.expert import Hint
@@ -81,7 +81,7 @@ def check_limit(name: str, limit: object) -> int:
     except TypeError:
         raise UnknownOption(f"{name} is a whole number, 0 for no limit, not {limit!r:.80}") from None
     if not 0 <= number <= MAX_LIMIT:
-        raise UnknownOption(f"{name} is a whole number from 0, for no limit, to {MAX_LIMIT}, not {str(number):.80}")
+        raise UnknownOption(f"{name} is a whole number from 0, for no limit, to {MAX_LIMIT}, not {number!s:.80}")
     return number
 
 
@@ -107,7 +107,7 @@ def check_num_envs(num_envs: object) -> int:
     except TypeError:
         raise UnknownOption(f"num_envs is a whole number, not {num_envs!r:.80}") from None
     if not 1 <= number <= MAX_ENVS:
-        raise UnknownOption(f"num_envs is a whole number from 1 to {MAX_ENVS}, not {str(number):.80}")
+        raise UnknownOption(f"num_envs is a whole number from 1 to {MAX_ENVS}, not {number!s:.80}")
     return number
 
 
@@ -117,14 +117,20 @@ MAX_SIDE = 4096
 MAX_PLAYERS = 64
 
 
-def check_size(width: int, height: int) -> tuple[int, int]:
-    """Width and height of a picture as plain ints, or ValueError."""
+def check_size(width: int, height: int, puzzle: str = "", params: str = "") -> tuple[int, int]:
+    """Width and height of a picture as plain ints, or ValueError; of a puzzle's, also whether its board fits."""
     try:
         size = operator.index(width), operator.index(height)
     except TypeError:
         size = 0, 0
     if not all(1 <= side <= MAX_SIDE for side in size):
-        raise ValueError(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {width!r:.80} x {height!r:.80}")
+        raise UnknownOption(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {width!r:.40} x {height!r:.40}")
+    if puzzle:
+        least = least_picture(puzzle, params)
+        if size[0] < least[0] or size[1] < least[1]:
+            raise UnknownOption(
+                f"a picture of {puzzle} {params} needs at least {least[0]} x {least[1]} pixels, not {size[0]} x {size[1]}"
+            )
     return size
 
 
@@ -214,7 +220,7 @@ class Session:
         which = self._which(puzzle, params, seed, game_id)
         flags = lib.PZ_FLAG_HISTORY | (lib.PZ_FLAG_UNDO if undo else 0)
         result = ffi.new("pz_session **")
-        code = lib.pz_session_new(pointer, *_native(which), flags, self.timeout, result)
+        code = lib.pz_session_new(pointer, *native_id(which), flags, self.timeout, result)
         if code:
             raise_for(code, f"{puzzle} {which.params}")
         lib.pz_session_limit(result[0], max_steps, max_repeats)
@@ -515,7 +521,7 @@ class Session:
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{self.puzzle}: give either a game_id or params and seed, not both")
         which = self._which(self.puzzle, self._params if params is None else params, seed, game_id)
-        code = lib.pz_session_reset(pointer, *_native(which), self.timeout)
+        code = lib.pz_session_reset(pointer, *native_id(which), self.timeout)
         self._check(code, which.params)
         self._bind()
 
@@ -618,7 +624,7 @@ def _text(pointer: Any) -> str:  # noqa: ANN401 (a cffi pointer)
     return text
 
 
-def _native(which: GameID) -> tuple[bytes, Any, Any]:
+def native_id(which: GameID) -> tuple[bytes, Any, Any]:
     """A game id in the form of the C side's arguments."""
     seed = ffi.NULL if which.seed is None else str(which.seed).encode()
     desc = ffi.NULL if which.desc is None else which.desc.encode()

@@ -128,7 +128,9 @@ class Task:
         if self.game_id is not None:
             params = parse_game_id(self.puzzle, self.game_id).params
             if self.params is not None and canonical_params(self.puzzle, self.params) != params:
-                raise InvalidGameID(f"{self.puzzle}: the game {self.game_id:.80} has other parameters than {self.params}")
+                raise InvalidGameID(
+                    f"{self.puzzle}: the game {self.game_id:.80} has other parameters than {self.params}"
+                )
             settle("params", params)
         settle("params", canonical_params(self.puzzle, self.params))
         if self.seed is not None:
@@ -360,9 +362,7 @@ class BatchEpisodes:
     ((3,), (3, 2, 2))
     """
 
-    def __init__(
-        self, task: Task, num_envs: int = 1, *, threads: int = 0, autoreset: Autoreset = "same_step"
-    ) -> None:
+    def __init__(self, task: Task, num_envs: int = 1, *, threads: int = 0, autoreset: Autoreset = "same_step") -> None:
         self.task, self.num_envs = task, num_envs
         self.encoder = task.encoder
         self.batch = task.batch(num_envs, threads=threads, autoreset=autoreset)
@@ -378,8 +378,8 @@ class BatchEpisodes:
         """Start new episodes in all slots or in some: slot i with ``seed + i``, or with the i-th of several seeds."""
         if seed is None and which is None:
             seed = self._seed  # the task's own seed begins the streams once
-        self._seed = None
         self.batch.reset(seed, which=which)
+        self._seed = None  # only now: a reset that failed does not use it up
         self._name_games(np.arange(self.num_envs) if which is None else np.flatnonzero(which))
         self._pay.start(self.batch, which)
 
@@ -402,4 +402,3 @@ class BatchEpisodes:
     def close(self) -> None:
         """Free the sessions and threads. Closing twice is fine."""
         self.batch.close()
-

@@ -10,6 +10,7 @@ taught the moves of a Minari dataset, the other trained on as many steps of its 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,9 @@ from puzzleport.adapters.minari import collect_demos, default_id
 from puzzleport.adapters.sb3 import sb3_vec_env
 from puzzleport.adapters.sb3_train import ModelPolicy
 from puzzleport.benchmark.evaluation import evaluate
-from puzzleport.flat import Flattener
 
 Array = np.ndarray[Any, Any]
-OBSERVATION = {"obs_type": "flat", "one_hot": True, "undo": False}
+OBSERVATION = {"observation": "one_hot"}
 SETTINGS = {"n_steps": 64, "batch_size": 512, "n_epochs": 4, "learning_rate": 1e-3, "gamma": 0.99, "ent_coef": 0.01}
 BATCH = 512
 
@@ -91,7 +91,7 @@ def demonstrations(options: Any) -> Lessons:  # noqa: ANN401 (the command line)
 
 def changing(options: Any, lessons: Lessons) -> Array:  # noqa: ANN401 (the command line)
     """The numbers of an observation that are not always the same, in the lessons and in some random play."""
-    env = sb3_vec_env(options.puzzle, options.params, n_envs=512, seed=options.seed, **OBSERVATION)
+    env = sb3_vec_env(options.puzzle, options.params, num_envs=512, seed=options.seed, **OBSERVATION)
     random = np.random.default_rng(options.seed)
     observation = env.reset()
     usual = observation[0]
@@ -101,20 +101,23 @@ def changing(options: Any, lessons: Lessons) -> Array:  # noqa: ANN401 (the comm
         observation = env.step((random.random(masks.shape) * masks).argmax(1))[0]
         changed |= (observation != usual).any(0)
     env.close()
-    flatten, (fields, _, actions) = flattener(options), lessons.joined()
+    encode, (fields, _, actions) = one_hot(options), lessons.joined()
     for rows in np.array_split(np.arange(len(actions)), len(actions) // 4096 + 1):
-        changed |= (flatten({name: field[rows] for name, field in fields.items()}, rows.shape) != usual).any(0)
+        changed |= (encode({name: field[rows] for name, field in fields.items()}) != usual).any(0)
     return np.flatnonzero(changed)
 
 
-def flattener(options: Any) -> Flattener:  # noqa: ANN401 (the command line)
+def one_hot(options: Any) -> Callable[[dict[str, Array]], Array]:  # noqa: ANN401 (the command line)
     """Makes of fields what the environment's observation is."""
-    return Flattener(pp.spec(options.puzzle).fields(options.params), one_hot=True)
+    task = pp.Task(options.puzzle, options.params, **OBSERVATION)
+    own = {field.name: field.shape for field in task.layout.fields}
+    # A dataset has single numbers as vectors of one.
+    return lambda seen: task.encoder.encode({name: view.reshape(len(view), *own[name]) for name, view in seen.items()})
 
 
 def learner(options: Any, columns: Array) -> MaskablePPO:  # noqa: ANN401 (the command line)
     """A fresh agent."""
-    env = sb3_vec_env(options.puzzle, options.params, n_envs=64, max_steps=options.max_steps, **OBSERVATION)
+    env = sb3_vec_env(options.puzzle, options.params, num_envs=64, max_steps=options.max_steps, **OBSERVATION)
     network = {
         "net_arch": [options.width, options.width],
         "activation_fn": torch.nn.ReLU,
@@ -127,7 +130,7 @@ def learner(options: Any, columns: Array) -> MaskablePPO:  # noqa: ANN401 (the c
 def clone(model: MaskablePPO, lessons: Lessons, options: Any, what: str) -> None:  # noqa: ANN401 (the command line)
     """Teach the agent's policy the lessons: the cross-entropy of the expert's action among the legal ones."""
     fields, masks, actions = lessons.joined()
-    flatten = flattener(options)
+    encode = one_hot(options)
     random = np.random.default_rng(options.seed)
     updates = max(options.epochs * len(actions) // BATCH, 1)
     optimizer = torch.optim.Adam(model.policy.parameters())
@@ -136,7 +139,7 @@ def clone(model: MaskablePPO, lessons: Lessons, options: Any, what: str) -> None
     bar = tqdm(range(updates), desc=what)
     for _ in bar:
         rows = random.integers(len(actions), size=BATCH)
-        observation = flatten({name: field[rows] for name, field in fields.items()}, (BATCH,))
+        observation = encode({name: field[rows] for name, field in fields.items()})
         choice = model.policy.get_distribution(torch.as_tensor(observation), masks[rows])
         loss = -choice.log_prob(torch.as_tensor(actions[rows])).mean()
         optimizer.zero_grad()
@@ -149,7 +152,7 @@ def clone(model: MaskablePPO, lessons: Lessons, options: Any, what: str) -> None
 def correct(model: MaskablePPO, lessons: Lessons, options: Any, round_: int) -> None:  # noqa: ANN401 (the command line)
     """One round of DAgger: the clone plays half as many steps as there are lessons, and the expert comments on each."""
     wanted, n = len(lessons) // 2, 64
-    flatten = flattener(options)
+    encode = one_hot(options)
     first = 1_000_000 * round_
     # Episodes are cut off early: who is lost for long meets little that is new.
     envs = [
@@ -164,7 +167,7 @@ def correct(model: MaskablePPO, lessons: Lessons, options: Any, round_: int) -> 
         advice = np.array([info["expert_action"] for _, info in seen])
         known = advice >= 0
         lessons.add({name: field[known] for name, field in fields.items()}, masks[known], advice[known])
-        actions, _ = model.predict(flatten(fields, (n,)), action_masks=masks)
+        actions, _ = model.predict(encode(fields), action_masks=masks)
         for i, env in enumerate(envs):
             observation, _, terminated, truncated, info = env.step(actions[i])
             seen[i] = env.reset() if terminated or truncated else (observation, info)

@@ -182,7 +182,7 @@ def evaluate(learner: DQNLearner, puzzle: str, params: str, episodes: int, max_s
     """Share of puzzles with other seeds that are solved, and the mean length of those, without exploration."""
     # One episode for each slot: then short ones do not count for more.
     env = BatchedPuzzleEnvironment(
-        puzzle, params, 1_000_000, batch_size=episodes, obs_type="flat", olt=True, max_steps=max_steps
+        puzzle, params, seed=1_000_000, num_envs=episodes, observation="flat", olt=True, max_steps=max_steps
     )
     timestep = env.reset()
     lengths = np.zeros(episodes)
@@ -206,7 +206,7 @@ def main() -> None:
     options = parser.parse_args()
 
     env = PuzzleEnvironment(
-        options.puzzle, options.params, options.seed, obs_type="flat", olt=True, max_steps=TRAINING_STEPS
+        options.puzzle, options.params, seed=options.seed, observation="flat", olt=True, max_steps=TRAINING_STEPS
     )
     spec = acme.make_environment_spec(env)
     replay = Replay(100_000, spec, options.seed)

@@ -7,10 +7,10 @@ from puzzleport.adapters.sb3 import sb3_vec_env
 
 
 def main() -> None:
-    options = arguments(__doc__, steps=100_000, puzzle="twiddle", params="2x3n2", max_state_repeats=10)
-    observation = {"obs_type": "flat", "one_hot": True}
-    for repeats in (0, options.max_state_repeats):
-        env = sb3_vec_env(options.puzzle, options.params, n_envs=64, max_state_repeats=repeats, **observation)
+    options = arguments(__doc__, steps=100_000, puzzle="twiddle", params="2x3n2", max_repeats=10)
+    observation = {"observation": "one_hot"}
+    for repeats in (0, options.max_repeats):
+        env = sb3_vec_env(options.puzzle, options.params, num_envs=64, max_repeats=repeats, **observation)
         model = PPO("MlpPolicy", env, n_steps=32, batch_size=512, gamma=0.95, learning_rate=1e-3, seed=options.seed)
         model.learn(options.steps, callback=Budget(options.steps, options.seconds), progress_bar=True)
         rule = f"ends when a state is seen again {repeats} times" if repeats else "does not end early"

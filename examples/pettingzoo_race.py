@@ -23,7 +23,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     random = np.random.default_rng(arguments.seed)
-    env = race_v0.env(arguments.puzzle, arguments.params, agents=2, undo=False, max_cycles=1000, seed=arguments.seed)
+    env = race_v0.env(arguments.puzzle, arguments.params, agents=2, max_steps=1000, seed=arguments.seed)
     masked, blind = env.possible_agents
     wins = {masked: 0, blind: 0}
     for _ in range(arguments.races):

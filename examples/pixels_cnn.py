@@ -8,8 +8,8 @@ from puzzleport.adapters.sb3 import sb3_vec_env
 
 def main() -> None:
     options = arguments(__doc__, steps=40_000)
-    pictures = {"obs_type": "pixels", "width": 48, "height": 48}  # SB3's network takes 36x36 and more
-    env = sb3_vec_env("fifteen", "2x2", n_envs=32, max_steps=100, **pictures)
+    pictures = {"observation": "pixels", "width": 48, "height": 48}  # SB3's network takes 36x36 and more
+    env = sb3_vec_env("fifteen", "2x2", num_envs=32, max_steps=100, **pictures)
     model = PPO(
         "CnnPolicy",
         env,

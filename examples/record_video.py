@@ -15,8 +15,8 @@ from puzzleport.adapters.sb3 import sb3_vec_env
 
 def main() -> None:
     options = arguments(__doc__, steps=30_000, folder="videos", films=3)
-    observation = {"obs_type": "flat", "one_hot": True}
-    train = sb3_vec_env("fifteen", "2x2", n_envs=64, max_steps=200, **observation)
+    observation = {"observation": "one_hot"}
+    train = sb3_vec_env("fifteen", "2x2", num_envs=64, max_steps=200, **observation)
     model = MaskablePPO("MlpPolicy", train, n_steps=32, batch_size=512, gamma=0.95, learning_rate=1e-3)
     model.learn(options.steps, callback=Budget(options.steps, options.seconds), progress_bar=True)
     train.close()

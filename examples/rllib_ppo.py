@@ -28,7 +28,7 @@ class MaskedActorCritic(TorchRLModule, ValueFunctionAPI):
     """Two small networks; actions without effect get no probability."""
 
     def setup(self) -> None:
-        size = self.observation_space["observation"].shape[0]
+        size = self.observation_space["observations"].shape[0]
         self.actor = self.network(size, int(self.action_space.n))
         self.critic = self.network(size, 1)
 
@@ -40,23 +40,21 @@ class MaskedActorCritic(TorchRLModule, ValueFunctionAPI):
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:  # noqa: ANN401 (RLlib's signature)
         seen = batch[Columns.OBS]
-        logits = self.actor(seen["observation"].float())
+        logits = self.actor(seen["observations"].float())
         lowest = torch.finfo(logits.dtype).min
         return {Columns.ACTION_DIST_INPUTS: logits.masked_fill(seen["action_mask"] == 0, lowest)}
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:  # noqa: ANN401
-        return self.critic(batch[Columns.OBS]["observation"].float()).squeeze(-1)
+        return self.critic(batch[Columns.OBS]["observations"].float()).squeeze(-1)
 
 
 def configure(arguments: argparse.Namespace) -> PPOConfig:
-    options: dict[str, Any] = {"puzzle": arguments.puzzle, "params": arguments.params}
+    options: dict[str, Any] = {"puzzle": arguments.puzzle, "params": arguments.params, "max_steps": arguments.max_steps}
     module = RLModuleSpec(module_class=MaskedActorCritic, model_config={"width": 64})
     config = PPOConfig().framework("torch").debugging(seed=arguments.seed, log_level="ERROR")
     if arguments.env == "puzzleport":
-        options["max_steps"] = arguments.max_steps
         config.rl_module(rl_module_spec=module)
     else:
-        options["max_cycles"] = arguments.max_steps
         if arguments.env != "puzzleport/solo_v0":
             options["agents"] = arguments.agents
         # All agents learn one policy.
@@ -73,6 +71,13 @@ def configure(arguments: argparse.Namespace) -> PPOConfig:
         lambda_=0.95,
     )
     return config
+
+
+def summary(played: dict[str, Any]) -> str:
+    """What the episodes that ended in an iteration came to. RLlib has no means while none ever did."""
+    if "episode_return_mean" not in played:
+        return "no episode ended yet"
+    return f"return {played['episode_return_mean']:6.3f}  steps per episode {played['episode_len_mean']:6.1f}"
 
 
 def main() -> None:
@@ -95,11 +100,7 @@ def main() -> None:
         algorithm = configure(arguments).build_algo()
         for iteration in range(arguments.iterations):
             played = algorithm.train()["env_runners"]
-            print(
-                f"{iteration + 1:3}  return {played['episode_return_mean']:6.3f}  "
-                f"steps per episode {played['episode_len_mean']:6.1f}",
-                flush=True,
-            )
+            print(f"{iteration + 1:3}  {summary(played)}", flush=True)
         algorithm.stop()
     finally:
         ray.shutdown()

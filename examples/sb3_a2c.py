@@ -8,8 +8,8 @@ from puzzleport.adapters.sb3 import sb3_vec_env
 
 def main() -> None:
     options = arguments(__doc__, steps=200_000)
-    observation = {"obs_type": "flat", "one_hot": True}
-    env = sb3_vec_env("fifteen", "2x2", n_envs=32, max_steps=200, **observation)
+    observation = {"observation": "one_hot"}
+    env = sb3_vec_env("fifteen", "2x2", num_envs=32, max_steps=200, **observation)
     model = A2C("MlpPolicy", env, n_steps=8, gamma=0.95, ent_coef=0.01, learning_rate=2e-3, seed=options.seed)
     model.learn(options.steps, callback=Budget(options.steps, options.seconds), progress_bar=True)
     env.close()

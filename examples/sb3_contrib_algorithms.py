@@ -15,7 +15,7 @@ ALGORITHMS = {
 
 def main() -> None:
     options = arguments(__doc__, steps=60_000, algorithms=list(ALGORITHMS))
-    observation = {"obs_type": "flat", "one_hot": True}
+    observation = {"observation": "one_hot"}
     for name in options.algorithms:
         algorithm, policy, n_envs, settings = ALGORITHMS[name]
         env = sb3_vec_env("fifteen", "2x2", n_envs, max_steps=200, **observation)

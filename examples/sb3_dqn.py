@@ -8,8 +8,8 @@ from puzzleport.adapters.sb3 import sb3_vec_env
 
 def main() -> None:
     options = arguments(__doc__, steps=60_000)
-    observation = {"obs_type": "flat", "one_hot": True}
-    env = sb3_vec_env("fifteen", "2x2", n_envs=8, max_steps=200, **observation)
+    observation = {"observation": "one_hot"}
+    env = sb3_vec_env("fifteen", "2x2", num_envs=8, max_steps=200, **observation)
     model = DQN(
         "MlpPolicy",
         env,

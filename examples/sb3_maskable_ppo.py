@@ -24,7 +24,7 @@ PUZZLES = {
     "singles": ("2x3de", 5),
     "twiddle": ("2x3n2", 7),
 }
-OBSERVATION = {"obs_type": "flat", "one_hot": True}
+OBSERVATION = {"observation": "one_hot"}
 SETTINGS: dict[str, Any] = {
     "n_steps": 64,
     "batch_size": 512,
@@ -75,7 +75,7 @@ class UntilLevel(Budget):
 def train(puzzle: str, options: Any) -> UntilLevel:  # noqa: ANN401 (the command line)
     """Train on one puzzle until it reaches the paper's level or the budget is used up."""
     params, paper = PUZZLES[puzzle]
-    env = sb3_vec_env(puzzle, params, n_envs=64, max_steps=MAX_STEPS.get(puzzle, 200), **OBSERVATION)
+    env = sb3_vec_env(puzzle, params, num_envs=64, max_steps=MAX_STEPS.get(puzzle, 200), **OBSERVATION)
     model = MaskablePPO("MlpPolicy", env, seed=options.seed, **{**SETTINGS, **SPECIAL.get(puzzle, {})})
     level = UntilLevel(puzzle, params, paper + 2, options)
     model.learn(options.steps, callback=level, progress_bar=True)
@@ -105,7 +105,7 @@ def main() -> None:
         train(puzzle, options)
     steps = min(options.steps, 20_000)
     dummy = speed(make_vec_env(lambda: PuzzleEnv("fifteen", "2x2", **OBSERVATION), 8), steps)
-    native = speed(sb3_vec_env("fifteen", "2x2", n_envs=64, **OBSERVATION), steps)
+    native = speed(sb3_vec_env("fifteen", "2x2", num_envs=64, **OBSERVATION), steps)
     print(f"training with 8 DummyVecEnv environments: {dummy:,.0f} steps a second")
     print(f"training with the native 64-wide VecEnv: {native:,.0f} steps a second, {native / dummy:.1f} times as many")
 

@@ -1,22 +1,23 @@
 """A transformer trains on Netslide 2x3b1 and is tried on 3x3b1, unchanged: python examples/transformer_netslide.py
 
-The board comes as tokens (see TokenObservation), as many as it has tiles and one for the cursor. So the same network reads
+The board comes as tokens (see puzzleport.encode.tokens), as many as it has tiles and one for the cursor. So the same network reads
 boards of any size up to the largest, here 3x3.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import torch
 from common import Budget, Measured, arguments
 from gymnasium import spaces
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv
 
-from puzzleport.adapters.gymnasium import PuzzleEnv
-from puzzleport.adapters.gymnasium_wrappers import TokenObservation
+from puzzleport.adapters.sb3 import sb3_vec_env
+from puzzleport.encode.tokens import Tokens
 
 LARGEST = "3x3b1"
 
@@ -39,20 +40,18 @@ class TransformerExtractor(BaseFeaturesExtractor):
         return read[torch.arange(len(read), device=read.device), length.squeeze(1) - 1]
 
 
-def boards(params: str, n_envs: int, max_steps: int) -> VecEnv:
+def boards(params: str, num_envs: int, max_steps: int) -> VecEnv:
     """Netslide as tokens."""
-    return make_vec_env(
-        lambda: TokenObservation(PuzzleEnv("netslide", params, max_steps=max_steps), largest=LARGEST), n_envs
-    )
+    return sb3_vec_env("netslide", params, num_envs, max_steps=max_steps, observation=partial(Tokens, largest=LARGEST))
 
 
 def evaluate(model: MaskablePPO, params: str, episodes: int, max_steps: int = 500) -> Measured:
     """Each of several environments plays the same number of episodes."""
-    n_envs = min(episodes, 25)
-    env = boards(params, n_envs, max_steps)
+    num_envs = min(episodes, 25)
+    env = boards(params, num_envs, max_steps)
     env.seed(1_000_000)
     observation = env.reset()
-    left = np.full(n_envs, episodes // n_envs)
+    left = np.full(num_envs, episodes // num_envs)
     solved, lengths = [], []
     while left.any():
         masks = np.stack(env.env_method("action_masks"))

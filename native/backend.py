@@ -1,6 +1,6 @@
 """The build backend: scikit-build-core's, with an sdist that also carries the engine.
 
-The engine is never part of the repository, yet who builds from an sdist needs no apt: its sources and its licence are
+The engine is never part of the repository, yet a build from an sdist needs no apt: its sources and its licence are
 added to the finished archive under ``native/engine``, where ``engine.py`` looks for them. The source tree is not touched.
 """
 

@@ -1,7 +1,7 @@
 """The cffi definitions of ``puzzleport._native`` (API mode, out of line).
 
 Run as a script it writes the C source of the extension module: ``python ffi.py OUTPUT.c``.
-The declarations mirror ``include/session.h``; the C compiler checks every one of them.
+The declarations mirror ``include/*.h``; the C compiler checks every one of them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ typedef struct { const char *name, *title, *rules; const pz_action *actions; con
 typedef struct { int32_t changed, status, moves, repeats, steps, ended; } pz_outcome;
 typedef struct pz_session pz_session;
 typedef struct pz_batch pz_batch;
+typedef struct { const pz_puzzle *puzzle; const char *params, *seed, *desc; int flags, max_steps, max_repeats; double timeout; }
+    pz_task;
 typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks,
     *frames, *final_frames; int32_t width, height, form; } pz_batch_buffers;
 
@@ -38,6 +40,7 @@ const pz_puzzle *pz_puzzle_at(int index);
 const char *pz_last_error(void);
 int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical);
 int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps);
+int pz_least_picture(const pz_puzzle *puzzle, const char *params, int *width, int *height);
 int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout);
 int pz_can_solve(const pz_puzzle *puzzle);
 int pz_has_text(const pz_puzzle *puzzle);
@@ -74,8 +77,7 @@ int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result);
 size_t pz_session_memory(const pz_session *session);
 uint64_t pz_episode_seed(uint64_t seed, uint64_t episode);
 
-int pz_batch_new(const pz_puzzle *puzzle, const char *params, int n, int threads, int flags, double timeout,
-                 int max_steps, int max_repeats, pz_batch **result);
+int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result);
 void pz_batch_free(pz_batch *batch);
 int pz_batch_threads(const pz_batch *batch);
 const pz_layout *pz_batch_layout(const pz_batch *batch);
@@ -86,9 +88,8 @@ int pz_batch_step(pz_batch *batch, const int64_t *actions, int autoreset);
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out);
 int pz_batch_failed_slot(const pz_batch *batch);
 void pz_batch_streams(const pz_batch *batch, uint64_t *seeds, uint64_t *episodes);
-int pz_rollout(const pz_puzzle *puzzle, const char *params, int flags, double timeout, int policy, int threads,
-               int64_t episodes, const uint64_t *seeds, int max_steps, int32_t *status, int32_t *steps,
-               volatile int64_t *progress);
+int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
+               int32_t *steps, volatile int64_t *progress);
 int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
             int64_t *changed);
 
@@ -113,6 +114,9 @@ void pz_watch_signals(void);
 """
 
 SOURCE = """
+#include "batch.h"
+#include "checks/bench.h"
+#include "host/guard.h"
 #include "plan.h"
 #include "search.h"
 #include "session.h"

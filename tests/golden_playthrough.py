@@ -18,7 +18,7 @@ STEPS = 24
 def playthrough(puzzle: str) -> str:
     """A short game of random legal actions, and its solution."""
     about = pp.spec(puzzle)
-    session = pp.Session(puzzle, about.easiest_params, seed=2026)
+    session = pp.Session(puzzle, about.easiest_params, seed=2026, undo=True)
     random = np.random.default_rng(40)
     lines = [
         f"{about.title}, {session.game_id}, seed {session.seed}",

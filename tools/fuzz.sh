@@ -22,7 +22,7 @@ cmake -G Ninja -S native -B $build -DCHECKERS=ON -DSANITIZE=fuzzer -DCMAKE_C_COM
 ninja -C $build fuzz
 mkdir -p $out/seeds $out/found
 PZ_FUZZ_SEEDS=$out/seeds $build/fuzz
-puzzles=${*:-$(ls native/puzzles | sed 's/\.c$//')}
+puzzles=${*:-$(basename -as .c native/puzzles/*.c)}
 
 one() {
     mkdir -p $out/corpus/$1

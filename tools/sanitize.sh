@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything again under sanitizers:
 #   tools/sanitize.sh [address|thread]      (both when none is named)
-# address: AddressSanitizer and UndefinedBehaviorSanitizer over native/check.c on all puzzles, then the native and core
+# address: AddressSanitizer and UndefinedBehaviorSanitizer over native/checks/check.c on all puzzles, then the native and core
 # tests in Python. thread: ThreadSanitizer over batches, rollouts and sessions on several threads, then the tests of these.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..errors import UnknownOption
 from ..session import Observation
+from . import search
 from .expert import ExpertPolicy, Hint
 
 Array = np.ndarray[Any, Any]
@@ -66,4 +67,4 @@ def policy(name: str) -> Callable[..., Any]:
     raise UnknownOption(f"there is no policy {name!r:.80}{told}; there are {', '.join(POLICIES)}")
 
 
-__all__ = ["POLICIES", "BatchPolicy", "ExpertPolicy", "Hint", "masked_actions", "policy", "random_actions"]
+__all__ = ["POLICIES", "BatchPolicy", "ExpertPolicy", "Hint", "masked_actions", "policy", "random_actions", "search"]

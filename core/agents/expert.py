@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import NoPlan
-from ..session import Observation, Session, Status
 from ..puzzle_spec import spec
+from ..session import Observation, Session, Status
 
 Array = np.ndarray[Any, Any]
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from .._native import ffi, lib
 from ..errors import raise_for
-from ..session import Observation, Session
 from ..puzzle_spec import layout
+from ..session import Observation, Session
 
 Array = np.ndarray[Any, Any]
 

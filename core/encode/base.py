@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..task import Task
 
 Array = np.ndarray[Any, Any]
+Fields = dict[str, Array]
+"""The fields of a game by name, as ``Session.observe()`` gives them."""
 
 
 class Leaf(NamedTuple):
@@ -45,8 +47,8 @@ def leaves(tree: Tree) -> Iterator[Leaf]:
 class Encoder(ABC):
     """Turns what a player sees into arrays. It belongs to a task, and holds nothing of any one game.
 
-    A subclass names its ``kind``, sets ``tree``, and says in ``encode`` how records become arrays; one that needs more than
-    records (a picture, a text) attaches itself to sessions and batches in its own way.
+    A subclass names its ``kind``, sets ``tree``, and says in ``encode`` how fields become arrays; one that needs more than
+    fields (a picture, a text) attaches itself to sessions and batches in its own way.
     """
 
     kind: ClassVar[str] = ""
@@ -62,15 +64,23 @@ class Encoder(ABC):
         self.layout = task.layout
 
     @abstractmethod
-    def encode(self, records: Array) -> Any:  # noqa: ANN401 (arrays as the tree has them)
-        """The observation of one record, or of many along leading axes, in fresh arrays."""
+    def encode(self, fields: Fields) -> Any:  # noqa: ANN401 (arrays as the tree has them)
+        """The observation of one game's fields, or of many games' along leading axes, in fresh arrays."""
+
+    def lead(self, fields: Fields) -> tuple[int, ...]:
+        """The leading axes of fields: none for one game."""
+        first = self.layout.fields[0]
+        shape = fields[first.name].shape
+        return shape[: len(shape) - len(first.shape)]
 
     def attach(self, session: Session) -> Look:
         """What looks at one session, for as long as its fields keep their shapes."""
-        record = session.record(copy=False)
-        return lambda copy=True: self.encode(record)
+        fields = session.observe(copy=False)
+        return lambda copy=True: self.encode(fields)
 
     def attach_batch(self, batch: Batch) -> tuple[Look, Look]:
         """What looks at a batch, and what looks at the last observation of the episode that ended in one slot."""
-        records, final = batch.records, batch.final_records
-        return lambda copy=True: self.encode(records), lambda slot: self.encode(final[slot])
+        now, final = batch.result.observation, batch.final[0]
+        return lambda copy=True: self.encode(now), lambda slot: self.encode(
+            {name: view[slot] for name, view in final.items()}
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .base import Array, Encoder, Look
+from .base import Encoder, Fields, Look
 from .pixels import Pixels
 from .state import State
 
@@ -25,9 +25,9 @@ class Both(Encoder):
         assert isinstance(self._state.tree, dict)
         self.tree = {**self._state.tree, "pixels": self._pixels.tree}
 
-    def encode(self, records: Array) -> Any:  # noqa: ANN401 (never returns)
-        """Not possible: a picture is of a game, not of its record."""
-        return self._pixels.encode(records)
+    def encode(self, fields: Fields) -> Any:  # noqa: ANN401 (never returns)
+        """Not possible: a picture is of a game, not of its fields."""
+        return self._pixels.encode(fields)
 
     def attach(self, session: Session) -> Look:
         """What looks at and draws one session."""

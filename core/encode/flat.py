@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..puzzle_spec import Field
-from .base import Array, Encoder, Leaf
+from .base import Array, Encoder, Fields, Leaf
 
 if TYPE_CHECKING:
     from ..task import Task
@@ -54,6 +54,6 @@ class Flat(Encoder):
         self.scaler = Scaler(self.layout.fields)
         self.tree = Leaf(self.scaler.low.shape, np.dtype(np.float32), 0.0, 1.0, "flat")
 
-    def encode(self, records: Array) -> Array:
-        """The vectors of records."""
-        return self.scaler(self.layout.views(records))
+    def encode(self, fields: Fields) -> Array:
+        """The vectors of fields."""
+        return self.scaler(fields)

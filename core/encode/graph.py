@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import UnknownOption
-from .base import Array, Encoder, Leaf
+from .base import Array, Encoder, Fields, Leaf
 
 if TYPE_CHECKING:
     from ..task import Task
@@ -193,13 +193,12 @@ class Graph(Encoder):
             "n_edges": Leaf((1,), whole, 0, most_edges, "n_edges"),
         }
 
-    def encode(self, records: Array) -> dict[str, Array]:
-        """The graphs of records."""
-        lead = records.shape[:-1]
+    def encode(self, fields: Fields) -> dict[str, Array]:
+        """The graphs of fields."""
+        lead = self.lead(fields)
         out = {name: np.zeros((*lead, *leaf.shape), leaf.dtype) for name, leaf in self._leaves.items()}
-        views = self.layout.views(records)
         for at in np.ndindex(*lead):
-            nodes, edges, links = self.graph({name: view[at] for name, view in views.items()})
+            nodes, edges, links = self.graph({name: view[at] for name, view in fields.items()})
             out["nodes"][at][: len(nodes)] = nodes
             out["edges"][at][: len(edges)] = edges
             out["edge_links"][at][: len(links)] = links

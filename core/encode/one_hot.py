@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .base import Array, Encoder, Leaf
+from .base import Array, Encoder, Fields, Leaf
 
 if TYPE_CHECKING:
     from ..task import Task
@@ -27,11 +27,11 @@ class OneHot(Encoder):
         """Added to the numbers, one field behind the other, this gives the places of the ones."""
         self.tree = Leaf((int(widths.sum()),), np.dtype(np.float32), 0.0, 1.0, "one_hot")
 
-    def encode(self, records: Array) -> Array:
-        """The vectors of records."""
-        lead, views = records.shape[:-1], self.layout.views(records)
+    def encode(self, fields: Fields) -> Array:
+        """The vectors of fields."""
+        lead = self.lead(fields)
         items = np.concatenate(
-            [views[field.name].reshape(*lead, -1) for field in self.layout.fields], axis=-1, dtype=np.int64
+            [fields[field.name].reshape(*lead, -1) for field in self.layout.fields], axis=-1, dtype=np.int64
         )
         result = np.zeros((*lead, *self.tree.shape), np.float32)  # type: ignore[union-attr]
         np.put_along_axis(result, items + self.places, 1.0, axis=-1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..session import check_size, picture_shape
-from .base import Array, Encoder, Leaf, Look
+from .base import Array, Encoder, Fields, Leaf, Look
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -28,13 +28,13 @@ class Pixels(Encoder):
 
     def __init__(self, task: Task, *, channels_first: bool = False, grey: bool = False) -> None:
         super().__init__(task)
-        self.size = check_size(task.width, task.height)
+        self.size = check_size(task.width, task.height, task.puzzle, task.params)
         self.channels_first, self.grey = channels_first, grey
         self.tree = Leaf(picture_shape(*self.size, channels_first, grey), np.dtype(np.uint8), 0, 255, "pixels")
 
-    def encode(self, records: Array) -> Array:
-        """Not possible: a picture is of a game, not of its record."""
-        raise NotImplementedError("a picture is drawn from a session or a batch, not from an observation record")
+    def encode(self, fields: Fields) -> Array:
+        """Not possible: a picture is of a game, not of its fields."""
+        raise NotImplementedError("a picture is drawn from a session or a batch, not from its fields")
 
     def attach(self, session: Session) -> Look:
         """What draws one session."""

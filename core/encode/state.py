@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .base import Array, Encoder, Leaf, Look
+from .base import Array, Encoder, Fields, Leaf, Look
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -25,25 +25,22 @@ class State(Encoder):
         }
         self._scalars = [field.name for field in self.layout.fields if not field.shape]
 
-    def views(self, records: Array) -> dict[str, Array]:
-        """The fields as views into records."""
-        views = self.layout.views(records)
-        for name in self._scalars:
-            views[name] = views[name][..., None]
-        return views
+    def views(self, fields: Fields) -> dict[str, Array]:
+        """The fields in the shapes of the tree, still views."""
+        return {**fields, **{name: fields[name][..., None] for name in self._scalars}}
 
-    def encode(self, records: Array) -> dict[str, Array]:
+    def encode(self, fields: Fields) -> dict[str, Array]:
         """The fields, in arrays of their own."""
-        return {name: view.copy() for name, view in self.views(records).items()}
+        return {name: view.copy() for name, view in self.views(fields).items()}
 
     def attach(self, session: Session) -> Look:
         """What looks at one session."""
-        return self._looks_at(self.views(session.record(copy=False)))
+        return self._looks_at(self.views(session.observe(copy=False)))
 
     def attach_batch(self, batch: Batch) -> tuple[Look, Look]:
         """What looks at a batch, and at the ends of its episodes."""
-        final = self.views(batch.final_records)
-        now = self._looks_at(self.views(batch.records))
+        final = self.views(batch.final[0])
+        now = self._looks_at(self.views(batch.result.observation))
         return now, lambda slot: {name: view[slot].copy() for name, view in final.items()}
 
     @staticmethod

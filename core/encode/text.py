@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .base import Array, Encoder, Leaf, Look
+from .base import Array, Encoder, Fields, Leaf, Look
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -26,9 +26,9 @@ class Text(Encoder):
         super().__init__(task)
         self.tree = Leaf((), np.dtype(str), 0, MAX_LENGTH, "text")
 
-    def encode(self, records: Array) -> Array:
-        """Not possible: the text is of a game, not of its record."""
-        raise NotImplementedError("a text is written from a session or a batch, not from an observation record")
+    def encode(self, fields: Fields) -> Array:
+        """Not possible: the text is of a game, not of its fields."""
+        raise NotImplementedError("a text is written from a session or a batch, not from its fields")
 
     def attach(self, session: Session) -> Look:
         """What reads one session."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidParams
 from ..puzzle_spec import Field, spec
-from .base import Array, Encoder, Leaf
+from .base import Array, Encoder, Fields, Leaf
 
 if TYPE_CHECKING:
     from ..task import Task
@@ -136,15 +136,13 @@ class Tokens(Encoder):
             if field.name == name
         ]
 
-    def encode(self, records: Array) -> dict[str, Array]:
-        """The tokens of records, padded with zeros, and how many there are."""
-        length = np.full((*records.shape[:-1], 1), self.length, np.int32)
-        return {"tokens": self.tokens(self.layout.views(records)), "length": length}
+    def encode(self, fields: Fields) -> dict[str, Array]:
+        """The tokens of fields, padded with zeros, and how many there are."""
+        return {"tokens": self.tokens(fields), "length": np.full((*self.lead(fields), 1), self.length, np.int32)}
 
     def tokens(self, state: dict[str, Array]) -> Array:
         """The tokens of one state, or of many along leading axes, padded with zeros."""
-        some = self._parts[0].field
-        lead = state[some.name].shape[: state[some.name].ndim - len(some.shape)]
+        lead = self.lead(state)
         tokens: Array = np.broadcast_to(self._blank, (*lead, *self._blank.shape)).copy()
         for part in self._parts:
             values = state[part.field.name]

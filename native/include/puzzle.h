@@ -1,6 +1,6 @@
 /*
- * What a file in native/puzzles/ says about its puzzle. Such a file includes this header, then the engine's backend, and
- * ends in one PZ_PUZZLE record; nothing else in the project knows the backend's private structs.
+ * What a file in native/puzzles/ says about its puzzle. Such a file includes this header, then the engine's backend,
+ * and ends in one PZ_PUZZLE record; nothing else in the project knows the backend's private structs.
  *
  *     #include "puzzle.h"
  *     #define thegame pz_game_fifteen
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "guard.h"
+#include "host/guard.h"
 #include "puzzles.h"
 
 /* ---- The observation: a list of fields, fixed by the parameters, and the functions that fill them. ---- */
@@ -35,16 +35,16 @@ typedef struct pz_field {
 } pz_field;
 
 /* What writing a field needs of it, apart from the rest: a batch walks over many layouts, and cache lines count. */
-typedef struct pz_slot {
+typedef struct pz_span {
     int32_t offset, count, itemsize;
-} pz_slot;
+} pz_span;
 
 typedef struct pz_layout {
     int32_t n_fields;
     int32_t n_board_fields;    /* the ui fields follow them */
     int32_t record_size;       /* bytes of one observation: a multiple of 8 */
     int32_t ui_offset;         /* where the ui fields start */
-    pz_slot slots[PZ_MAX_FIELDS];
+    pz_span spans[PZ_MAX_FIELDS];
     pz_field fields[PZ_MAX_FIELDS];
 } pz_layout;
 
@@ -67,55 +67,73 @@ void pz_add_field(pz_layout *layout, bool is_ui, const char *name, int low, int 
 #define PZ_UI_GRID(layout, name, h, w, low, high, about) \
     pz_add_field(layout, true, name, low, high, about, 2, h, w, 0, 0)
 
+/* The pair that most puzzles have: a cursor on a board of this size. */
+#define PZ_CURSOR(layout, w, h) \
+    do { \
+        PZ_UI_SCALAR(layout, "cursor_x", 0, (w) - 1, "column of the cursor"); \
+        PZ_UI_SCALAR(layout, "cursor_y", 0, (h) - 1, "row of the cursor"); \
+    } while (0)
+
 /* Where an observation is written: the fields of a layout, one after the other. */
-typedef struct pz_record {
+typedef struct pz_writer {
     char *bytes;
-    const pz_slot *next, *end;
+    const pz_span *next, *end;
     const pz_layout *layout;
     int check; /* 0, or the error to fail with where an item is outside its field's bounds */
-} pz_record;
+} pz_writer;
 
-void pz_check_item(const pz_record *out, const pz_slot *slot, int64_t value);
+void pz_check_item(const pz_writer *out, const pz_span *span, int64_t value);
 
-static inline const pz_slot *pz_next_slot(pz_record *out, int count)
+static inline const pz_span *pz_next_span(pz_writer *out, int count)
 {
-    const pz_slot *slot = out->next;
-    if (slot == out->end || slot->count != count) pz_fail(PZ_ENGINE, "a field of %d items is not declared so", count);
-    out->next = slot + 1;
-    return slot;
+    const pz_span *span = out->next;
+    if (span == out->end || span->count != count) pz_fail(PZ_ENGINE, "a field of %d items is not declared so", count);
+    out->next = span + 1;
+    return span;
 }
 
 /* Fill the next field, of n items: the item with index i is expr. */
 #define PZ_PUT(out, n, expr) \
     do { \
         const int pz_n = (n); \
-        const pz_slot *pz_s = pz_next_slot(out, pz_n); \
+        const pz_span *pz_s = pz_next_span(out, pz_n); \
         char *pz_to = (out)->bytes + pz_s->offset; \
         int i; \
         if ((out)->check) \
             for (i = 0; i < pz_n; i++) pz_check_item(out, pz_s, (int64_t)(expr)); \
         switch (pz_s->itemsize) { \
-          case 1: for (i = 0; i < pz_n; i++) ((int8_t *)pz_to)[i] = (int8_t)(expr); break; \
-          case 2: for (i = 0; i < pz_n; i++) ((int16_t *)pz_to)[i] = (int16_t)(expr); break; \
-          default: for (i = 0; i < pz_n; i++) ((int32_t *)pz_to)[i] = (int32_t)(expr); break; \
+        case 1: \
+            for (i = 0; i < pz_n; i++) ((int8_t *)pz_to)[i] = (int8_t)(expr); \
+            break; \
+        case 2: \
+            for (i = 0; i < pz_n; i++) ((int16_t *)pz_to)[i] = (int16_t)(expr); \
+            break; \
+        default: \
+            for (i = 0; i < pz_n; i++) ((int32_t *)pz_to)[i] = (int32_t)(expr); \
+            break; \
         } \
     } while (0)
 /* Fill the next field, a scalar. */
 #define PZ_PUT1(out, value) pz_put1(out, (int64_t)(value))
-static inline void pz_put1(pz_record *out, int64_t value)
+static inline void pz_put1(pz_writer *out, int64_t value)
 {
-    const pz_slot *slot = pz_next_slot(out, 1);
-    if (out->check) pz_check_item(out, slot, value);
-    char *to = out->bytes + slot->offset;
-    switch (slot->itemsize) {
-      case 1: *(int8_t *)to = (int8_t)value; break;
-      case 2: *(int16_t *)to = (int16_t)value; break;
-      default: *(int32_t *)to = (int32_t)value; break;
+    const pz_span *span = pz_next_span(out, 1);
+    if (out->check) pz_check_item(out, span, value);
+    char *to = out->bytes + span->offset;
+    switch (span->itemsize) {
+    case 1: *(int8_t *)to = (int8_t)value; break;
+    case 2: *(int16_t *)to = (int16_t)value; break;
+    default: *(int32_t *)to = (int32_t)value; break;
     }
 }
 
-/* ---- The whole mutable state, for clone and save: every byte that a move may change, and nothing derived from the
- * game's description. Visiting means copying out, copying in or hashing; the puzzle only lists its blocks. ---- */
+/* Fill the next two fields, cursor_x and cursor_y. */
+#define PZ_PUT_CURSOR(out, x, y) (PZ_PUT1(out, x), PZ_PUT1(out, y))
+
+/*
+ * ---- The whole mutable state, for clone and save: every byte that a move may change, and nothing derived from the
+ * game's description. Visiting means copying out, copying in or hashing; the puzzle only lists its blocks. ----
+ */
 
 typedef struct pz_visitor {
     void (*visit)(struct pz_visitor *self, void *data, size_t size);
@@ -128,12 +146,13 @@ typedef struct pz_visitor {
 #define PZ_VISIT1(v, lvalue) PZ_VISITS(v, lvalue)(v, (void *)&(lvalue), sizeof(lvalue))
 
 /*
- * Bytes that are loaded may be forged. What a puzzle's observe or moves would use as an index is checked right behind its
- * visit; what is wrong ends the load.
+ * Bytes that are loaded may be forged. What a puzzle's observe or moves would use as an index is checked right behind
+ * its visit; what is wrong ends the load.
  */
 #define PZ_SOUND(v, condition) \
     do { \
-        if ((v)->loading && !(condition)) pz_fail(PZ_CORRUPT, "the saved session holds a state that play cannot reach"); \
+        if ((v)->loading && !(condition)) \
+            pz_fail(PZ_CORRUPT, "the saved session holds a state that play cannot reach"); \
     } while (0)
 enum { PZ_MANY = 1 << 30 }; /* what a count never reaches, with room to go on counting */
 /* The same for an array: every item, as seen by expr with its index i. */
@@ -155,7 +174,7 @@ enum { PZ_MANY = 1 << 30 }; /* what a count never reaches, with room to go on co
 
 /* ---- The record. ---- */
 
-enum { PZ_OWN = 4 }; /* ints of ui state that a puzzle file of ours may add to the engine's own */
+enum { PZ_EXTRA = 4 }; /* ints of ui state that a puzzle's file may add to the engine's */
 
 typedef struct pz_action {
     const char *name;
@@ -181,9 +200,13 @@ typedef struct pz_puzzle {
     const char *params_alias;  /* "de=dn": what the paper writes and what the engine calls it; NULL for none */
     /* NULL when these parameters are fine, else why the engine must not see them (beyond its own validation). */
     const char *(*check_params)(const game_params *params);
-    /* NULL, or why a description that the engine's own validation lets pass is none; NULL is returned when it is fine. */
+    /* NULL, or what finds fault with a description that passes the engine's own validation: NULL when it is fine. */
     const char *(*check_desc)(const game_params *params, const char *desc);
-    /* The number of cells, refused above a limit before any memory is taken. */
+    /*
+     * The number of cells, refused above a limit before any memory is taken: the product of two parameters, or a
+     * function.
+     */
+    int sides[2]; /* PZ_SIDES(w, h) */
     double (*cells)(const game_params *params);
 
     /* The paper's upper bound on the steps of an optimal play, from its table of parameters. */
@@ -192,46 +215,58 @@ typedef struct pz_puzzle {
     bool hidden;               /* the description gives the answer away: show params#seed */
 
     void (*fields)(const game_params *params, pz_layout *layout);
-    void (*observe)(const game_state *state, pz_record *out);
-    void (*observe_ui)(const game_state *state, const game_ui *ui, const int *own, pz_record *out); /* NULL: no ui */
+    void (*observe)(const game_state *state, pz_writer *out);
+    void (*observe_ui)(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out); /* NULL: no ui */
 
     void (*visit)(game_state *state, pz_visitor *v);
     void (*visit_ui)(game_ui *ui, const game_state *state, pz_visitor *v); /* NULL: the struct's bytes are all of it */
-    /* NULL, or false where a loaded ui holds what would be used as an index and is none (beyond what is observed of it). */
+    /*
+     * NULL, or whether a loaded ui is safe: false where what serves as an index is out of range. Fields are checked
+     * anyway.
+     */
     bool (*sound_ui)(const game_ui *ui, const game_state *state);
     void (*copy_ui)(game_ui *to, const game_ui *from, const game_state *state); /* NULL: a plain struct copy */
 
-    /* NULL, or what makes a fresh ui start as we want it (own is all zero before). */
-    void (*start_ui)(const game_state *state, game_ui *ui, int *own);
+    /* NULL, or what makes a fresh ui start as we want it (extra is all zero before). */
+    void (*start_ui)(const game_state *state, game_ui *ui, int *extra);
     /* NULL, or what replaces interpret_move for the action with this index; same return values. */
-    char *(*press)(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action);
+    char *(*press)(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action);
     /* NULL, or the shortcut for an action that must not be tried: 1 legal, 0 illegal, -1 try it. */
-    int (*legal)(const game_state *state, const game_ui *ui, const int *own, const pz_action *action);
+    int (*legal)(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action);
     /* NULL, or true where the engine waits for an undo: dead, or no move left. */
     bool (*stuck)(const game_state *state);
     /* NULL, or what replaces solve + execute_move: the solved state, or NULL and a reason. */
     game_state *(*solved)(const game_state *initial, const game_state *state, const char *aux, const char **error);
     /* NULL, or our own text board (smalloc'ed); needed where the engine has none. */
-    char *(*text)(const game_params *params, const game_state *state, const game_ui *ui, const int *own);
-    /* Planning. NULL, or the names of the board fields that make out a solution, parted by spaces: no marks, no errors. */
+    char *(*text)(const game_params *params, const game_state *state, const game_ui *ui, const int *extra);
+    /*
+     * Planning. NULL, or the names of the board fields that make a solution, separated by spaces: no marks, no
+     * errors.
+     */
     const char *goal;
     /* NULL, or how far a state is from being solved, for a puzzle that must be searched: 0 when it is. */
     int (*distance)(const game_state *state);
-    /* NULL, or the engine's next moves from here as it writes them, parted by spaces (smalloc'ed), or NULL for none. */
+    /*
+     * NULL, or the engine's next moves from here as it writes them, separated by spaces (smalloc'ed), or NULL for
+     * none.
+     */
     char *(*guide)(const game_state *state, const char *aux);
-    /* What the engine says against a description stands in a static buffer: one thread at a time. */
+    /* The engine writes its complaint about a description to a static buffer: one thread at a time. */
     bool static_complaint;
     /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
     bool full_redraw;
-    /* NULL, or what we draw over the engine's picture: our own ui state, or a cursor that the engine lets vanish. */
-    void (*draw_own)(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *own);
+    /*
+     * NULL, or what we draw over the engine's picture: our extra ui state, or a cursor that the engine does not
+     * show.
+     */
+    void (*draw_over)(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                      const int *extra);
 } pz_puzzle;
 
-#define PZ_PUZZLE(id, ...) \
-    const pz_puzzle pz_puzzle_##id = { .name = #id, .engine = &pz_game_##id, __VA_ARGS__ }
+#define PZ_PUZZLE(id, ...) const pz_puzzle pz_puzzle_##id = {.name = #id, .engine = &pz_game_##id, __VA_ARGS__}
 
 /*
- * For backends that look up a preference of old in the environment when the first ui is made, and keep it in a static: do
+ * For backends that look up an old preference in the environment when the first ui is made, and keep it in a static: do
  * that while the module is loaded, before there are threads.
  */
 #define PZ_SETTLE_PREFERENCES \
@@ -242,11 +277,16 @@ typedef struct pz_puzzle {
         legacy_prefs_override(&ui); \
     }
 
+/* For sides: the names of two ints in game_params. */
+#define PZ_SIDE(member) _Generic(((game_params *)0)->member, int: (int)offsetof(game_params, member))
+#define PZ_SIDES(a, b) {PZ_SIDE(a), PZ_SIDE(b)}
+
 /* For ui_bools: PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(dragging)) */
 #define PZ_BOOL(member) _Generic(((game_ui *)0)->member, bool: (int)offsetof(game_ui, member))
 #define PZ_BOOLS(...) (const int[]){__VA_ARGS__, -1}
 
 /* The action lists that most puzzles share. */
+/* clang-format off */
 #define PZ_ARROWS { "UP", CURSOR_UP }, { "DOWN", CURSOR_DOWN }, { "LEFT", CURSOR_LEFT }, { "RIGHT", CURSOR_RIGHT }
 #define PZ_SELECT { "SELECT", CURSOR_SELECT }
 #define PZ_SELECT2 { "SELECT2", CURSOR_SELECT2 }
@@ -255,8 +295,12 @@ typedef struct pz_puzzle {
     { "9", '9' }
 #define PZ_UNDO_ACTION { "UNDO", PZ_UNDO }
 #define PZ_END { NULL, 0 }
+/* clang-format on */
 
-/* Squares in the corner of the margin, for draw_own: that something is held, where the engine's picture does not say. */
+/*
+ * Squares in the corner of the margin, for draw_over: that something is held, where the engine's picture does not
+ * say.
+ */
 static inline void pz_draw_held(drawing *dr, int tile, int colour, int squares)
 {
     const int size = tile / 8 > 2 ? tile / 8 : 2;

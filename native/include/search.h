@@ -1,6 +1,6 @@
 /*
  * Search over a session: Monte Carlo trees, breadth first and iterative deepening, all on copies of the session's state
- * and without UNDO. States are merged by their hash (and compared), so a tree is in truth a graph.
+ * and without UNDO. States are merged by their hash (and compared), so a tree is really a graph.
  *
  * A search knows all that the session knows, in Mines the mines too: it plans, it does not guess.
  */
@@ -19,15 +19,15 @@ void pz_search_free(pz_search *search);
 int pz_search_reroot(pz_search *search, const pz_session *session, int *known);
 
 /*
- * UCT with random rollouts of at most so many steps. A state is worth 1 solved, -1 failed, 0 otherwise, times discount for
- * each step on the way there. With stop it ends as soon as any way to a solution is known.
+ * UCT with random rollouts of at most so many steps. A state is worth 1 solved, -1 failed, 0 otherwise, times discount
+ * for each step on the way there. With stop it ends as soon as any way to a solution is known.
  */
 int pz_search_simulate(pz_search *search, int simulations, int rollout_depth, double c, double discount, int stop);
 
 /*
- * The same with an outside judge (PUCT): select up to k leaves, whose observations and masks are written to k records and
- * masks; then expand them with a prior for every action and a value each. *done counts the simulations that needed no
- * judge, because they ended in a solved, failed or repeated state.
+ * The same with an outside judge (PUCT): select up to k leaves, whose observations and masks are written to k records
+ * and masks; then expand them with a prior for every action and a value each. *done counts the simulations that needed
+ * no judge, because they ended in a solved, failed or repeated state.
  */
 int pz_search_select(pz_search *search, int k, double c, double discount, uint8_t *records, uint8_t *masks, int *count,
                      int *done);
@@ -45,6 +45,7 @@ int64_t pz_search_nodes(const pz_search *search); /* kept now, or by the plain s
 /* Plain searches on a fresh pz_search; complete says that nothing within max_depth (0: no limit) was left out. */
 int pz_search_bfs(pz_search *search, int max_depth, int *complete);
 /* The estimate: items of the board that differ from target, divided by per_step, rounded up; without target 0. */
-int pz_search_ida(pz_search *search, int max_depth, int64_t max_visits, const void *target, int per_step, int *complete);
+int pz_search_ida(pz_search *search, int max_depth, int64_t max_visits, const void *target, int per_step,
+                  int *complete);
 
 #endif

@@ -10,11 +10,6 @@ static double pz_optimal_steps(const game_params *params)
     return (w * h + w + h + 1) * (w + 2) * (h + 2);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The engine looks at the minimum only, and then searches for room for ever. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -47,24 +42,26 @@ static int pz_error(const game_state *state, int laser)
 }
 
 /*
- * The numbers are cosmetic to a player, but which error a check points out depends on them. No action locks a square,
+ * The numbers mean nothing in the rules, but which error a check points out depends on them. No action locks a square,
  * and a check reveals nothing but that the marked balls are right: the true ones never need a field.
  */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h, lasers = 2 * (w + h);
-    PZ_GRID(layout, "balls", h, w, 0, 1, "1 where the player has marked a ball");
-    PZ_VECTOR(layout, "shots", lasers, 0, PZ_PASSED, "clockwise from the top left edge square: 0 not fired, 1 hit, 2 "
+    PZ_GRID(layout, "balls", h, w, 0, 1, "1 where a ball is marked");
+    PZ_VECTOR(layout, "shots", lasers, 0, PZ_PASSED,
+              "clockwise from the top left edge square: 0 not fired, 1 hit, 2 "
               "reflected, 3 came out elsewhere");
     PZ_VECTOR(layout, "numbers", lasers, 0, w + h, "the number that both ends of a shot that came out share, else 0");
-    PZ_VECTOR(layout, "errors", lasers, 0, 2, "after a failed check: 1 a shot that the marked balls contradict, 2 one "
+    PZ_VECTOR(layout, "errors", lasers, 0, 2,
+              "after a failed check: 1 a shot that the marked balls contradict, 2 one "
               "that the check has added");
     PZ_SCALAR(layout, "revealed", 0, 1, "1 after a check that found nothing wrong");
     PZ_UI_SCALAR(layout, "cursor_x", 0, w + 1, "column of the cursor, 0 and the last outside the box");
     PZ_UI_SCALAR(layout, "cursor_y", 0, h + 1, "row of the cursor, 0 and the last outside the box");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->w, h = state->h;
     PZ_PUT(out, w * h, (GRID(state, i % w + 1, i / w + 1) & BALL_GUESS) != 0);
@@ -74,10 +71,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT1(out, state->reveal);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 /* The balls lie inside; the ring around holds the numbers of the lasers. */
@@ -91,8 +87,9 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT_KEPT(v, state->grid, (state->w + 2) * (state->h + 2), pz_is_inside(state, i) ? BALL_CORRECT : 0);
     PZ_VISIT(v, state->exits, state->nlasers);
-    PZ_SOUND_ALL(v, state->nlasers, state->exits[i] == LASER_EMPTY || state->exits[i] & (LASER_HIT | LASER_REFLECT) ||
-                                    (state->exits[i] & ~LASER_FLAGMASK) < state->nlasers);
+    PZ_SOUND_ALL(v, state->nlasers,
+                 state->exits[i] == LASER_EMPTY || state->exits[i] & (LASER_HIT | LASER_REFLECT) ||
+                     (state->exits[i] & ~LASER_FLAGMASK) < state->nlasers);
     PZ_VISIT1(v, state->done);
     PZ_VISIT1(v, state->laserno);
     PZ_VISIT1(v, state->nguesses);
@@ -135,7 +132,7 @@ static void pz_print_laser(pz_text *text, const game_state *state, int laser)
 }
 
 /* The box with its edge squares around it. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     pz_text text = {NULL, 0, 0};
     for (int y = 0; y < state->h + 2; y++) {
@@ -152,15 +149,18 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     }
     pz_print(&text, "marked %d of %d", state->nguesses, params->minballs);
     if (params->maxballs > params->minballs) pz_print(&text, " to %d", params->maxballs);
-    pz_print(&text, " balls%s\n", state->reveal ? ", all right"
-                                : state->justwrong ? ", wrong: ! contradicts them, + was fired by the check" : "");
+    pz_print(&text, " balls%s\n",
+             state->reveal      ? ", all right"
+             : state->justwrong ? ", wrong: ! contradicts them, + was fired by the check"
+                                : "");
     return text.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
-    return ui->flash_laserno >= -1 && ui->flash_laserno < (int)state->nlasers && ui->errors >= 0 && ui->errors <= PZ_MANY;
+    return ui->flash_laserno >= -1 && ui->flash_laserno < (int)state->nlasers && ui->errors >= 0 &&
+           ui->errors <= PZ_MANY;
 }
 
 PZ_PUZZLE(blackbox,
@@ -184,7 +184,7 @@ PZ_PUZZLE(blackbox,
                    "mN: least number of balls\n"
                    "MN: greatest number of balls, fewer than squares",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
     .fields = pz_fields,

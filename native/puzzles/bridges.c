@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return 3.0 * params->w * params->h * (params->w + params->h + 8);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The engine takes any number for a difficulty and then searches for ever. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -27,14 +22,13 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "islands", h, w, 0, min(4 * params->maxb, 16), "bridges that the island wants, 0 for water");
     PZ_GRID(layout, "horizontal", h, w, 0, params->maxb, "bridges that cross this water from left to right");
     PZ_GRID(layout, "vertical", h, w, 0, params->maxb, "bridges that cross this water from top to bottom");
-    PZ_GRID(layout, "marked", h, w, 0, 1, "1 where the player has marked the island as done");
+    PZ_GRID(layout, "marked", h, w, 0, 1, "1 where the island is marked as done");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "dragging", 0, 1, "1 while the next arrow draws a bridge from the cursor's island");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     const grid_type *g = state->grid;
@@ -45,10 +39,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, (g[i] & G_WARN) != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->dragging);
 }
 
@@ -62,13 +55,14 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->solved);
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     const int w = state->w, h = state->h;
     return ui->dragx_src >= -1 && ui->dragx_src < w && ui->dragy_src >= -1 && ui->dragy_src < h &&
            ui->dragx_dst >= -1 && ui->dragx_dst < w && ui->dragy_dst >= -1 && ui->dragy_dst < h &&
-           (!ui->dragging || (ui->dragx_src >= 0 && ui->dragy_src >= 0)) && ui->nlines >= 0 && ui->nlines <= MAX_BRIDGES;
+           (!ui->dragging || (ui->dragx_src >= 0 && ui->dragy_src >= 0)) && ui->nlines >= 0 &&
+           ui->nlines <= MAX_BRIDGES;
 }
 
 PZ_PUZZLE(bridges,
@@ -91,7 +85,7 @@ PZ_PUZZLE(bridges,
                    "L: no loops\n"
                    "dN: difficulty, 0 easy, 1 medium, 2 hard",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "horizontal vertical",
     .fields = pz_fields,

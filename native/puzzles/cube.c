@@ -71,7 +71,7 @@ static signed char *pz_board(const game_state *state)
     return board;
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const game_params *params = &state->params;
     const struct grid_square *square = &state->grid->squares[state->current];
@@ -101,7 +101,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* Squares are . or # when blue; triangles ^ and v, or A and V. The solid stands in brackets; below, its faces. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     static const char *const sides[] = {"left", "top", "right", "bottom", "back", "front"};
     const int rows = pz_rows(params), columns = pz_columns(params);

@@ -20,7 +20,8 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->n + 2, h = params->n + 1;
     PZ_GRID(layout, "numbers", h, w, 0, params->n, "number on each square");
-    PZ_GRID(layout, "dominoes", h, w, 0, 4, "where the other half of the square's domino lies: 1 up, 2 down, 3 left, 4 "
+    PZ_GRID(layout, "dominoes", h, w, 0, 4,
+            "where the other half of the square's domino lies: 1 up, 2 down, 3 left, 4 "
             "right; 0 for no domino");
     PZ_UI_SCALAR(layout, "cursor_x", 0, 2 * w - 2, "column of the cursor in half squares: odd between two columns");
     PZ_UI_SCALAR(layout, "cursor_y", 0, 2 * h - 2, "row of the cursor in half squares: odd between two rows");
@@ -32,17 +33,16 @@ static int pz_partner(const game_state *state, int at)
     return step == 0 ? 0 : step == -state->w ? 1 : step == state->w ? 2 : step == -1 ? 3 : 4;
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     PZ_PUT(out, n, state->numbers->numbers[i]);
     PZ_PUT(out, n, pz_partner(state, i));
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)

@@ -11,11 +11,6 @@ static double pz_optimal_steps(const game_params *params)
     return pow((double)params->w * params->h, 4);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The count of moves is the session's, and would make every state a new one: it is no field. */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
@@ -24,7 +19,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_VECTOR(layout, "gap", 2, 0, max(w, h) - 1, "row and column of the gap");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->w;
     PZ_PUT(out, state->n, state->tiles[i]);
@@ -63,7 +58,7 @@ PZ_PUZZLE(fifteen,
     .human = "4x4",
     .params_pattern = "\\d{1,4}(x\\d{1,4})?",
     .params_help = "WxH: width and height",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .guide = pz_guide,
     .fields = pz_fields,

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* From 80 on the engine's limit for a clue wraps round in a char, and it refuses the descriptions that it generates. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -33,11 +28,10 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "digits", h, w, 0, pz_highest(params), "digit in each square, 0 for none");
     PZ_GRID(layout, "fixed", h, w, 0, 1, "1 where the digit is given");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->shared->params.w * state->shared->params.h;
     PZ_PUT(out, n, state->board[i]);
@@ -45,10 +39,9 @@ static void pz_observe(const game_state *state, pz_record *out)
 }
 
 /* Only SELECT and the mouse make a selection, so ui->sel is NULL for ever and the rest of the ui follows the cursor. */
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -66,7 +59,7 @@ static void pz_visit_ui(game_ui *ui, const game_state *state, pz_visitor *v)
 }
 
 /* The engine takes clues from a description that no key can enter, and whose regions nobody could complete. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     const game_params *params = &state->shared->params;
     const int highest = pz_highest(params);
@@ -108,7 +101,7 @@ PZ_PUZZLE(filling,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?",
     .params_help = "WxH: width and height",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "digits",
     .fields = pz_fields,

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The engine wants no two squares with the same effect, but two squares alone can only flip each other: no end. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -26,23 +21,22 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "dark", h, w, 0, 1, "1 where the square shows its dark side, 0 where it is as wanted");
-    PZ_GRID(layout, "effects", w * h, w * h, 0, 1, "row a, column b: 1 where selecting square a flips square b; "
+    PZ_GRID(layout, "effects", w * h, w * h, 0, 1,
+            "row a, column b: 1 where selecting square a flips square b; "
             "squares are counted row by row");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     PZ_PUT(out, n, state->grid[i] & 1);
     PZ_PUT(out, n * n, state->matrix->matrix[i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cx);
-    PZ_PUT1(out, ui->cy);
+    PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -113,7 +107,7 @@ PZ_PUZZLE(flip,
     .params_help = "WxH: width and height\n"
                    "c or r: a square flips the cross around it, or a random shape of its own",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "dark",
     .fields = pz_fields,

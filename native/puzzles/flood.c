@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The limit: what the engine's solver needed, as each of its moves takes a square at least, and the extra moves. */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
@@ -21,21 +16,19 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "colours", h, w, 0, params->colours - 1, "colour of each square");
     PZ_SCALAR(layout, "moves", 0, limit, "fills made so far");
     PZ_SCALAR(layout, "move_limit", 0, limit, "fills allowed: the game is lost when they are used up");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     PZ_PUT(out, state->w * state->h, state->grid[i]);
     PZ_PUT1(out, state->moves);
     PZ_PUT1(out, state->movelimit);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cx);
-    PZ_PUT1(out, ui->cy);
+    PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
 
 /* The solver's path (soln, solnpos) is in no state of ours: see pz_solved. */
@@ -49,7 +42,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine lets people go on after a defeat, without end and without a chance; here a lost game stays as it is. */
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     if (action->key == CURSOR_SELECT && state->moves >= state->movelimit) return MOVE_NO_EFFECT;
     return interpret_move(state, ui, ds, 0, 0, action->key);
@@ -80,7 +74,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     pz_text text = {NULL, 0, 0};
     char *board = game_text_format(state);
@@ -115,7 +109,7 @@ PZ_PUZZLE(flood,
     .params_help = "WxH: width and height\n"
                    "cN: number of colours, 3 to 10\n"
                    "mN: moves allowed beyond what the engine's solver needs",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .guide = pz_guide,
     .fields = pz_fields,

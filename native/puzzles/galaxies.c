@@ -29,11 +29,6 @@ static double pz_optimal_steps(const game_params *params)
     return (2 * w * h - w - h) * (2 * w + 2 * h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* All 4219 ways to set dots on this board were tried: none is Unreasonable, and the engine would search for ever. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -89,7 +84,7 @@ static int pz_horizontal(const game_state *state, int at)
     return (SPACE(state, 2 * (at % state->w) + 1, 2 * (at / state->w)).flags & F_EDGE_SET) != 0;
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->w, h = state->h;
     PZ_PUT(out, (2 * w - 1) * (2 * h - 1), pz_dot(state, i));
@@ -99,10 +94,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, w * h, pz_square(state, i)->flags & F_TILE_ASSOC ? pz_square(state, i)->doty - 1 : -1);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x - 1);
-    PZ_PUT1(out, ui->cur_y - 1);
+    PZ_PUT_CURSOR(out, ui->cur_x - 1, ui->cur_y - 1);
     PZ_PUT1(out, ui->dragging);
     PZ_PUT1(out, ui->dragging ? ui->srcx - 1 : -1);
     PZ_PUT1(out, ui->dragging ? ui->srcy - 1 : -1);
@@ -135,8 +129,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
         const space *sp = &state->grid[at];
         PZ_SOUND(v, sp->nassoc >= 0 && sp->nassoc <= n);
         PZ_SOUND(v, !(sp->flags & F_TILE_ASSOC) ||
-                 (sp->type == s_tile && sp->dotx >= 0 && sp->dotx < state->sx && sp->doty >= 0 && sp->doty < state->sy &&
-                  SPACE(state, sp->dotx, sp->doty).flags & F_DOT));
+                        (sp->type == s_tile && sp->dotx >= 0 && sp->dotx < state->sx && sp->doty >= 0 &&
+                         sp->doty < state->sy && SPACE(state, sp->dotx, sp->doty).flags & F_DOT));
     }
     sfree(changing);
     PZ_VISIT1(v, state->completed);
@@ -144,7 +138,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine leaves the drag unset, and unset bytes would be saved. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     memset(ui, 0, sizeof *ui);
     ui->cur_x = ui->cur_y = 1;
@@ -159,16 +153,19 @@ static char pz_dot_name(const game_state *state, int x, int y)
 }
 
 /* The engine's board does not say to which dot an arrow points: here dots are capitals, arrows small letters. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     pz_text text = {NULL, 0, 0};
     for (int y = 0; y < state->sy; y++) {
         for (int x = 0; x < state->sx; x++) {
             const space *sp = &SPACE(state, x, y);
             char c = ' ';
-            if (sp->flags & F_DOT) c = pz_dot_name(state, x, y);
-            else if (sp->type == s_vertex) c = '+';
-            else if (sp->type == s_edge && sp->flags & F_EDGE_SET) c = IS_VERTICAL_EDGE(x) ? '|' : '-';
+            if (sp->flags & F_DOT)
+                c = pz_dot_name(state, x, y);
+            else if (sp->type == s_vertex)
+                c = '+';
+            else if (sp->type == s_edge && sp->flags & F_EDGE_SET)
+                c = IS_VERTICAL_EDGE(x) ? '|' : '-';
             else if (sp->type == s_tile && sp->flags & F_TILE_ASSOC)
                 c = (char)(pz_dot_name(state, sp->dotx, sp->doty) - 'A' + 'a');
             pz_print(&text, "%c", c);
@@ -180,13 +177,13 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_EDGE, ui->dragging);
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -210,14 +207,14 @@ PZ_PUZZLE(galaxies,
                    "dX: difficulty, n normal, u unreasonable",
     .params_alias = "de=dn",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "vertical_edges horizontal_edges",
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .text = pz_text_board);

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (params->npegs + 1.0) * params->nguesses * (params->ncolours + params->npegs);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->npegs * params->nguesses;
-}
-
 /* How many guesses stand on the board: the engine does not count the one that wins. */
 static int pz_made(const game_state *state)
 {
@@ -41,7 +36,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_SCALAR(layout, "cursor_y", 0, colours - 1, "colour under the cursor, from 0");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int guesses = state->params.nguesses, pegs = state->params.npegs;
     PZ_PUT(out, guesses * pegs, state->guesses[i / pegs]->pegs[i % pegs]);
@@ -51,11 +46,10 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, pegs, state->solved ? state->solution->pegs[i] : 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     PZ_PUT(out, state->params.npegs, ui->curr_pegs->pegs[i]);
-    PZ_PUT1(out, ui->peg_cur);
-    PZ_PUT1(out, ui->colour_cur);
+    PZ_PUT_CURSOR(out, ui->peg_cur, ui->colour_cur);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -114,7 +108,7 @@ static void pz_print_pegs(pz_text *text, const char *name, const int *pegs, int 
             pz_print(text, "  .");
 }
 
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int pegs = params->npegs;
     pz_text text = {NULL, 0, 0};
@@ -153,7 +147,7 @@ PZ_PUZZLE(guess,
                    "gN: number of guesses\n"
                    "b or B: guesses may have blanks, or not\n"
                    "m or M: a colour may occur more than once, or not",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(npegs, nguesses),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
     .fields = pz_fields,

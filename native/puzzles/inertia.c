@@ -3,8 +3,8 @@
 #include <inertia.c>
 
 /* The engine takes digits from the numeric keypad only. */
-#define PZ_KEYPAD(digit) { #digit, MOD_NUM_KEYPAD | ('0' + digit) }
-static const pz_action pz_actions[] = {PZ_KEYPAD(1), PZ_KEYPAD(2), PZ_KEYPAD(3), PZ_KEYPAD(4), PZ_KEYPAD(6),
+#define PZ_KEYPAD(digit) {#digit, MOD_NUM_KEYPAD | ('0' + digit)}
+static const pz_action pz_actions[] = {PZ_KEYPAD(1), PZ_KEYPAD(2), PZ_KEYPAD(3), PZ_KEYPAD(4),   PZ_KEYPAD(6),
                                        PZ_KEYPAD(7), PZ_KEYPAD(8), PZ_KEYPAD(9), PZ_UNDO_ACTION, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
@@ -12,18 +12,13 @@ static double pz_optimal_steps(const game_params *params)
     return 0.2 * params->w * params->w * params->h * params->h;
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static int pz_ground(char square)
 {
     switch (square) {
-      case STOP: return 1;
-      case WALL: return 2;
-      case MINE: return 3;
-      default: return 0;
+    case STOP: return 1;
+    case WALL: return 2;
+    case MINE: return 3;
+    default: return 0;
     }
 }
 
@@ -37,7 +32,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_SCALAR(layout, "dead", 0, 1, "1 when the ball has hit a mine");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->p.w * state->p.h;
     PZ_PUT(out, n, pz_ground(state->grid[i]));
@@ -104,7 +99,7 @@ static char *pz_guide(const game_state *state, const char *aux)
     return moves.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -124,7 +119,7 @@ PZ_PUZZLE(inertia,
     .human = "10x8",
     .params_pattern = "\\d{1,4}(x\\d{1,4})?",
     .params_help = "WxH: width and height",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .guide = pz_guide,
     .fields = pz_fields,

@@ -9,19 +9,14 @@ static double pz_optimal_steps(const game_params *params)
     return (2.0 * params->w + 1) * params->w * params->w;
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->w;
-}
-
 /* The engine keeps operation and value in one long; 1 to 4 are our names for + * - and /. */
 static int pz_operation(long clue)
 {
     switch (clue & CMASK) {
-      case C_ADD: return 1;
-      case C_MUL: return 2;
-      case C_SUB: return 3;
-      default: return 4;
+    case C_ADD: return 1;
+    case C_MUL: return 2;
+    case C_SUB: return 3;
+    default: return 4;
     }
 }
 
@@ -37,15 +32,15 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     int product = 1;
     for (int k = 0; k < MAXBLK; k++) product *= w;
     PZ_GRID(layout, "blocks", w, w, 0, squares - 1, "block of each square, named by the block's first square");
-    PZ_GRID(layout, "operations", w, w, 0, 4, "clue on a block's first square: 1 sum, 2 product, 3 difference, 4 "
+    PZ_GRID(layout, "operations", w, w, 0, 4,
+            "clue on a block's first square: 1 sum, 2 product, 3 difference, 4 "
             "quotient; 0 on other squares");
     PZ_GRID(layout, "values", w, w, 0, product, "what the operation must give, on a block's first square");
     PZ_GRID(layout, "digits", w, w, 0, w, "digit entered, 0 for none");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, w - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, w);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->par.w, n = w * w;
     const long *clues = state->clues->clues;
@@ -55,10 +50,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, state->grid[i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->hx);
-    PZ_PUT1(out, ui->hy);
+    PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -71,7 +65,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* Each square: its block's letter and its digit; below, the clue of each block. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = params->w;
     pz_text text = {NULL, 0, 0};
@@ -85,7 +79,8 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
         } else {
             names[at] = names[first];
         }
-        pz_print(&text, "%c%c%s", names[at], state->grid[at] ? '0' + state->grid[at] : '.', at % w < w - 1 ? " " : "\n");
+        pz_print(&text, "%c%c%s", names[at], state->grid[at] ? '0' + state->grid[at] : '.',
+                 at % w < w - 1 ? " " : "\n");
     }
     for (int at = 0; at < w * w; at++)
         if (pz_is_clue(state, at))
@@ -108,7 +103,7 @@ PZ_PUZZLE(keen,
     .params_help = "N: size of the square, 3 to 9\n"
                    "dX: difficulty, e easy, n normal, h hard, x extreme, u unreasonable\n"
                    "m: multiplication only",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, w),
     .optimal_steps = pz_optimal_steps,
     .goal = "digits",
     .fields = pz_fields,

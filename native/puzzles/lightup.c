@@ -11,18 +11,13 @@ static double pz_optimal_steps(const game_params *params)
     return 0.5 * (params->w + params->h + 1) * ((double)params->w * params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /*
  * Where no board of the size is hard enough the engine searches for ever (found by trying many seeds), and a board of
  * nothing but walls has no move that could complete it.
  */
 static const char *pz_check_params(const game_params *params)
 {
-    const double cells = pz_cells(params);
+    const double cells = (double)params->w * params->h;
     if (params->blackpc > 99) return "Percentage of black squares must be below 100%";
     if (params->difficulty == 1 && cells < 6) return "Tricky needs at least 6 squares";
     if (params->difficulty == 2 && cells < 9) return "Hard needs at least 9 squares";
@@ -39,11 +34,10 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "clues", h, w, -1, 4, "lamps that must stand beside this wall, -1 for no clue");
     PZ_GRID(layout, "lamps", h, w, 0, 1, "1 where a lamp stands");
     PZ_GRID(layout, "lit", h, w, 0, 1, "1 where at least one lamp shines");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     const unsigned *flags = state->flags;
@@ -53,10 +47,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, !(flags[i] & F_BLACK) && state->lights[i] > 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -71,7 +64,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* A solved game hides the cursor, and SELECT would then only show it again. */
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     ui->cur_visible = true;
     return interpret_move(state, ui, ds, 0, 0, action->key);
@@ -105,7 +99,7 @@ PZ_PUZZLE(lightup,
                    "sN: symmetry, 0 none, 1 mirror, 2 half turn, 3 two mirrors, 4 quarter turn\n"
                    "dN: difficulty, 0 easy, 1 tricky, 2 hard (also written r)",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "lamps",
     .fields = pz_fields,

@@ -36,8 +36,8 @@ static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END}
 static const struct {
     int faces, order;
 } pz_grids[] = {
-    {1, 4}, {3, 3}, {1, 6}, {3, 4}, {2, 5}, {6, 6}, {2, 8}, {6, 4}, {6, 5}, {3, 12}, {6, 12}, {1, 4}, {1, 4}, {12, 12},
-    {3, 6}, {6, 12}, {1, 14}, {1, 14},
+    {1, 4},  {3, 3},  {1, 6}, {3, 4}, {2, 5},   {6, 6}, {2, 8},  {6, 4},  {6, 5},
+    {3, 12}, {6, 12}, {1, 4}, {1, 4}, {12, 12}, {3, 6}, {6, 12}, {1, 14}, {1, 14},
 };
 
 static double pz_optimal_steps(const game_params *params)
@@ -80,16 +80,16 @@ static bool pz_most(const game_params *params, int *faces, int *edges)
 {
     const int area = params->w * params->h, rim = params->w + params->h;
     switch (params->type) {
-      case LOOPY_GRID_PENROSE_P2:
-      case LOOPY_GRID_PENROSE_P3:
+    case LOOPY_GRID_PENROSE_P2:
+    case LOOPY_GRID_PENROSE_P3:
         *faces = area;
         *edges = 2 * area + rim;
         return true;
-      case LOOPY_GRID_HATS:
+    case LOOPY_GRID_HATS:
         *faces = 3 * area / 4;
         *edges = 7 * *faces + rim;
         return true;
-      case LOOPY_GRID_SPECTRES:
+    case LOOPY_GRID_SPECTRES:
         *faces = 4 * area / 5;
         *edges = 7 * *faces + rim;
         return true;
@@ -132,7 +132,7 @@ static int pz_end(const grid *g, const grid_edge *edge, int item)
     return item % 2 ? dot->y - g->lowest_y : dot->x - g->lowest_x;
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     static const signed char lines[] = {[LINE_YES] = 1, [LINE_UNKNOWN] = 0, [LINE_NO] = 2};
     const grid *g = state->game_grid;
@@ -146,11 +146,11 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, 4 * edges, i / 4 < n ? pz_end(g, g->edges[i / 4], i % 4) : -1);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    if (own[0] < 0 || own[0] >= state->game_grid->num_edges)
+    if (extra[0] < 0 || extra[0] >= state->game_grid->num_edges)
         pz_fail(PZ_CORRUPT, "the saved session has the cursor outside the grid");
-    PZ_PUT1(out, own[0]);
+    PZ_PUT1(out, extra[0]);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -164,7 +164,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->cheated);
 }
 
-/* ---- The cursor is ours, and its place own[0]: the engine plays this game with a mouse alone. ---- */
+/* ---- The cursor is ours, and its place extra[0]: the engine plays this game with a mouse alone. ---- */
 
 /* Twice the middle of an edge: whole numbers. */
 static int pz_middle_x(const grid_edge *edge)
@@ -178,7 +178,7 @@ static int pz_middle_y(const grid_edge *edge)
 }
 
 /* The cursor starts on the edge nearest to the upper left corner. The engine takes any description, so we look here. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     const grid *g = state->game_grid;
     int nearest = INT_MAX;
@@ -190,7 +190,7 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
         const int distance = pz_middle_x(g->edges[at]) + pz_middle_y(g->edges[at]);
         if (distance >= nearest) continue;
         nearest = distance;
-        own[0] = at;
+        extra[0] = at;
     }
 }
 
@@ -222,26 +222,27 @@ static int pz_neighbour(const grid *g, int from, int key)
     return best;
 }
 
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     if (action->key == CURSOR_SELECT || action->key == CURSOR_SELECT2) {
         char move[32];
         const char set = action->key == CURSOR_SELECT ? 'y' : 'n';
-        sprintf(move, "%d%c", own[0], state->lines[own[0]] == LINE_UNKNOWN ? set : 'u');
+        sprintf(move, "%d%c", extra[0], state->lines[extra[0]] == LINE_UNKNOWN ? set : 'u');
         return dupstr(move);
     }
-    const int to = pz_neighbour(state->game_grid, own[0], action->key);
+    const int to = pz_neighbour(state->game_grid, extra[0], action->key);
     if (to < 0) return MOVE_NO_EFFECT;
-    own[0] = to;
+    extra[0] = to;
     return MOVE_UI_UPDATE;
 }
 
 /* A spot on the middle of the edge, so that the edge's own colour stays visible on both sides of it. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     const grid *g = state->game_grid;
-    const grid_edge *edge = g->edges[own[0]];
+    const grid_edge *edge = g->edges[extra[0]];
     int x, y;
     grid_to_screen(ds, g, pz_middle_x(edge) / 2, pz_middle_y(edge) / 2, &x, &y);
     draw_circle(dr, x, y, max(ds->tilesize / 6, 2), COL_HIGHLIGHT, COL_FOREGROUND);
@@ -290,7 +291,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 /* Squares as the engine draws them; other grids as a list. The cursor's edge is named by its ends. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     static const char *const lines[] = {[LINE_YES] = "line", [LINE_UNKNOWN] = "undecided", [LINE_NO] = "none"};
     const grid *g = state->game_grid;
@@ -309,7 +310,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
                      lines[(int)state->lines[at]], state->line_errors[at] ? " (wrong)" : "");
         }
     }
-    const grid_edge *e = g->edges[own[0]];
+    const grid_edge *e = g->edges[extra[0]];
     pz_print(&text, "cursor on the edge from %d,%d to %d,%d\n", pz_end(g, e, 0), pz_end(g, e, 1), pz_end(g, e, 2),
              pz_end(g, e, 3));
     return text.chars;
@@ -344,4 +345,4 @@ PZ_PUZZLE(loopy,
     .press = pz_press,
     .solved = pz_solved,
     .text = pz_text_board,
-    .draw_own = pz_draw_own);
+    .draw_over = pz_draw_over);

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 2);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* For this one size the engine finds no tricky board, however long it looks. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -26,17 +21,17 @@ static const char *pz_check_params(const game_params *params)
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
-    PZ_GRID(layout, "dominoes", h, w, 0, 4, "where the other half of the square's domino lies: 1 up, 2 down, 3 left, 4 "
+    PZ_GRID(layout, "dominoes", h, w, 0, 4,
+            "where the other half of the square's domino lies: 1 up, 2 down, 3 left, 4 "
             "right; 0 for no domino");
     PZ_VECTOR(layout, "row_plus", h, -1, (w + 1) / 2, "plus poles in each row, -1 for not told");
     PZ_VECTOR(layout, "row_minus", h, -1, (w + 1) / 2, "minus poles in each row, -1 for not told");
     PZ_VECTOR(layout, "column_plus", w, -1, (h + 1) / 2, "plus poles in each column, -1 for not told");
     PZ_VECTOR(layout, "column_minus", w, -1, (h + 1) / 2, "minus poles in each column, -1 for not told");
-    PZ_GRID(layout, "poles", h, w, 0, 3, "what the player put there: 0 nothing, 1 plus, 2 minus, 3 neutral");
-    PZ_GRID(layout, "not_neutral", h, w, 0, 1, "1 where the player noted that the domino is a magnet");
+    PZ_GRID(layout, "poles", h, w, 0, 3, "what was put there: 0 nothing, 1 plus, 2 minus, 3 neutral");
+    PZ_GRID(layout, "not_neutral", h, w, 0, 1, "1 where the domino is noted to be a magnet");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where a pole touches its like");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 static int pz_partner(const game_state *state, int at)
@@ -45,14 +40,14 @@ static int pz_partner(const game_state *state, int at)
     return step == 0 ? 0 : step == -state->w ? 1 : step == state->w ? 2 : step == -1 ? 3 : 4;
 }
 
-/* The engine sets the square without a domino, which is no choice of the player's. */
+/* The engine sets the square without a domino, which nobody chose. */
 static int pz_pole(const game_state *state, int at)
 {
     if (state->grid[at] != NEUTRAL) return state->grid[at];
     return state->flags[at] & GS_SET && state->common->dominoes[at] != at ? 3 : 0;
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->w, h = state->h, n = state->wh;
     const int *rows = state->common->rowcount, *columns = state->common->colcount;
@@ -66,10 +61,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, (state->flags[i] & GS_ERROR) != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -82,7 +76,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* A solved game hides the cursor, and SELECT would then only show it again. */
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     ui->cur_visible = true;
     return interpret_move(state, ui, ds, 0, 0, action->key);
@@ -97,7 +92,7 @@ static void pz_print_count(pz_text *text, int count)
 }
 
 /* The engine's own text does not tell a domino noted as a magnet from an empty one. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = state->w, h = state->h;
     const int *rows = state->common->rowcount, *columns = state->common->colcount;
@@ -106,8 +101,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     for (int x = 0; x < w; x++) pz_print_count(&text, columns[3 * x + POSITIVE]);
     for (int y = 0; y <= h; y++) {
         pz_print(&text, "\n   ");
-        for (int x = 0; x < w; x++)
-            pz_print(&text, y && y < h && pz_partner(state, y * w + x) == 1 ? "+  " : "+--");
+        for (int x = 0; x < w; x++) pz_print(&text, y && y < h && pz_partner(state, y * w + x) == 1 ? "+  " : "+--");
         pz_print(&text, "+\n");
         if (y == h) break;
         pz_print_count(&text, rows[3 * y + POSITIVE]);
@@ -143,7 +137,7 @@ PZ_PUZZLE(magnets,
                    "dX: difficulty, e easy, t tricky\n"
                    "S: leave out counts that are not needed",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "poles",
     .fields = pz_fields,

@@ -11,19 +11,14 @@ static double pz_optimal_steps(const game_params *params)
     return 2.0 * params->n * (1 + params->w + params->h);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The quarter of its square that the cursor points at, in the engine's order, which is that of the arrows. */
 static int pz_quarter(const game_ui *ui)
 {
     switch (ui->cur_lastmove) {
-      case CURSOR_UP: return TE;
-      case CURSOR_LEFT: return LE;
-      case CURSOR_RIGHT: return RE;
-      default: return BE; /* also before the first arrow */
+    case CURSOR_UP: return TE;
+    case CURSOR_LEFT: return LE;
+    case CURSOR_RIGHT: return RE;
+    default: return BE; /* also before the first arrow */
     }
 }
 
@@ -35,17 +30,18 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "neighbours", n, n, 0, 1, "1 where two regions share a border and must differ");
     PZ_VECTOR(layout, "fixed", n, 0, 1, "1 where the region's colour is given");
     PZ_VECTOR(layout, "colours", n, 0, FOUR, "colour of each region, 0 for none");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_quarter", 0, 3, "quarter of the square that the cursor points at: 0 top, 1 bottom, "
+    PZ_CURSOR(layout, w, h);
+    PZ_UI_SCALAR(layout, "cursor_quarter", 0, 3,
+                 "quarter of the square that the cursor points at: 0 top, 1 bottom, "
                  "2 left, 3 right");
     PZ_UI_SCALAR(layout, "dragging", 0, 1, "1 while a colour, or the lack of one, is held");
     PZ_UI_SCALAR(layout, "held_colour", 0, FOUR, "colour that is held, 0 for none");
-    PZ_UI_SCALAR(layout, "drag_moved", 0, 1, "1 once an arrow was pressed while dragging; until then SELECT clears the "
+    PZ_UI_SCALAR(layout, "drag_moved", 0, 1,
+                 "1 once an arrow was pressed while dragging; until then SELECT clears the "
                  "region");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const struct map *map = state->map;
     const int n = map->n, squares = state->p.w * state->p.h;
@@ -57,11 +53,10 @@ static void pz_observe(const game_state *state, pz_record *out)
 }
 
 /* The engine tells "nothing held" from "no colour held", and forgets about moves when nothing is. */
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     const bool dragging = ui->drag_colour > -2;
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, pz_quarter(ui));
     PZ_PUT1(out, dragging);
     PZ_PUT1(out, dragging ? ui->drag_colour + 1 : 0);
@@ -77,7 +72,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The map by the numbers of its regions, two around the diagonal of a square that is split; then their colours. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = params->w, squares = w * params->h, *map = state->map->map;
     const int digits = snprintf(NULL, 0, "%d", params->n - 1);
@@ -94,14 +89,17 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     }
     for (int region = 0; region < params->n; region++) {
         const int colour = state->colouring[region];
-        pz_print(&text, "%s%d=%c%s", region % 10 ? " " : region ? "\n" : "", region, colour < 0 ? '.' : '1' + colour,
-                 state->map->immutable[region] ? "*" : "");
+        pz_print(&text, "%s%d=%c%s",
+                 region % 10 ? " "
+                 : region    ? "\n"
+                             : "",
+                 region, colour < 0 ? '.' : '1' + colour, state->map->immutable[region] ? "*" : "");
     }
     pz_print(&text, "\n");
     return text.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -109,7 +107,8 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 }
 
 /* The engine does not show that the cursor moved with the colour in hand; what SELECT does depends on it. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     const int at = BORDER / 4, size = max(BORDER / 3, 1);
     if (ui->drag_colour > -2 && ui->cur_moved) draw_rect(dr, at, at, size, size, COL_GRID);
@@ -132,7 +131,7 @@ PZ_PUZZLE(map,
     .params_help = "WxH: width and height, at least 2\n"
                    "nN: number of regions, 5 to width times height; without it an eighth of that\n"
                    "dX: difficulty, e easy, n normal, h hard, u unreasonable",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "colours",
     .fields = pz_fields,
@@ -140,5 +139,5 @@ PZ_PUZZLE(map,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .visit = pz_visit,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .text = pz_text_board);

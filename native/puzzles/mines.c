@@ -12,11 +12,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* How many mines there are, which the engine shows from the start: before they are laid only their number exists. */
 static int pz_mine_count(const game_state *state)
 {
@@ -36,15 +31,14 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "numbers", h, w, -1, 8, "mines around each open square, -1 where it is not open");
-    PZ_GRID(layout, "flags", h, w, 0, 1, "1 where the player has marked a mine");
-    PZ_GRID(layout, "exploded", h, w, 0, 1, "1 where the player has opened a mine");
+    PZ_GRID(layout, "flags", h, w, 0, 1, "1 where a mine is marked");
+    PZ_GRID(layout, "exploded", h, w, 0, 1, "1 where a mine was opened");
     PZ_SCALAR(layout, "mines", 0, w * h, "number of mines on the board");
     PZ_SCALAR(layout, "laid", 0, 1, "0 until the first square is opened: that one is never a mine");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     const signed char *grid = state->grid;
@@ -55,10 +49,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT1(out, state->layout->mines != NULL);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 /* The layout is the description's, or the superseded one's once the mines are laid: never visited. */
@@ -72,7 +65,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The first opening lays the mines in what all states of the game share: it can be made, but not tried. */
-static int pz_legal(const game_state *state, const game_ui *ui, const int *own, const pz_action *action)
+static int pz_legal(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action)
 {
     if (state->layout->mines || action->key != CURSOR_SELECT) return -1;
     return state->grid[ui->cur_y * state->w + ui->cur_x] == PZ_COVERED;
@@ -83,7 +76,7 @@ static bool pz_stuck(const game_state *state)
     return state->dead;
 }
 
-/* The engine's solver calls its own result lost, and shows a dead player's mistakes instead of the solution. */
+/* The engine's solver calls its own result lost, and after a defeat shows the mistakes instead of the solution. */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {
     if (!state->layout->mines) {
@@ -100,7 +93,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 /* The engine's own text leaves out the number of mines. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     pz_text text = {NULL, 0, 0};
     int flags = 0;
@@ -108,7 +101,11 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
         const int value = state->grid[at];
         flags += value == PZ_FLAGGED;
         pz_print(&text, "%c%s",
-                 value == PZ_FLAGGED ? 'F' : value == PZ_EXPLODED ? '*' : value < 0 ? '#' : value ? '0' + value : '.',
+                 value == PZ_FLAGGED    ? 'F'
+                 : value == PZ_EXPLODED ? '*'
+                 : value < 0            ? '#'
+                 : value                ? '0' + value
+                                        : '.',
                  (at + 1) % state->w ? " " : "\n");
     }
     pz_print(&text, "flags %d of %d mines%s\n", flags, pz_mine_count(state),
@@ -117,8 +114,8 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 }
 
 /* The engine's own cursor does not show on numbers with too many flags: a double frame shows on everything. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     const int x = COORD(ui->cur_x) + 2, y = COORD(ui->cur_y) + 2, size = TILE_SIZE - 4;
     if (size < 3) return;
@@ -126,7 +123,7 @@ static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state 
     draw_rect_outline(dr, x + 1, y + 1, size - 2, size - 2, COL_HIGHLIGHT);
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -150,15 +147,15 @@ PZ_PUZZLE(mines,
     .params_help = "WxH: width and height\n"
                    "nN: number of mines, a tenth of the squares if left out\n"
                    "a or pa: boards may need a guess\n"
-                   "XN, YN: first square opened where no player opens it, without effect here",
-    .cells = pz_cells,
+                   "XN, YN: the first square to open, for programs that open it themselves; without effect here",
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit,
     .legal = pz_legal,
     .stuck = pz_stuck,

@@ -9,24 +9,18 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->width * params->height * (params->width + params->height + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->width * params->height;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->width, h = params->height;
     PZ_GRID(layout, "clues", h, w, -1, 9, "black squares among this one and its neighbours, -1 for no clue");
-    PZ_GRID(layout, "squares", h, w, 0, 2, "what the player put there: 0 nothing, 1 black, 2 white");
+    PZ_GRID(layout, "squares", h, w, 0, 2, "what was put there: 0 nothing, 1 black, 2 white");
     PZ_GRID(layout, "satisfied", h, w, 0, 1, "1 where the clue is met and nothing around it is left open");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the clue can no longer be met");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 /* The engine's solve move calls every square satisfied, those without a clue too. */
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->width * state->height;
     const struct board_cell *board = state->board->actual_board;
@@ -37,10 +31,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, (cells[i] & STATE_ERROR) != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -50,8 +43,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->cheating);
 }
 
-/* Each square: its clue and its colour. The engine's own text has the clues only. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+/* Each square with its clue and its colour. The engine's own text has the clues only. */
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = state->width, h = state->height;
     pz_text text = {NULL, 0, 0};
@@ -59,12 +52,15 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
         const struct board_cell *cell = &state->board->actual_board[at];
         const char mark = state->cells_contents[at];
         pz_print(&text, "%c%c%s", cell->shown ? '0' + cell->clue : ' ',
-                 mark & STATE_MARKED ? '#' : mark & STATE_BLANK ? '-' : '.', at % w < w - 1 ? " " : "\n");
+                 mark & STATE_MARKED  ? '#'
+                 : mark & STATE_BLANK ? '-'
+                                      : '.',
+                 at % w < w - 1 ? " " : "\n");
     }
     return text.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -85,7 +81,7 @@ PZ_PUZZLE(mosaic,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(h[01])?",
     .params_help = "WxH: width and height, at least 3\n"
                    "hN: 1 leaves out as many clues as it can (the default), 0 is generated faster",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(width, height),
     .optimal_steps = pz_optimal_steps,
     .goal = "squares",
     .fields = pz_fields,

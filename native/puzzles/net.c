@@ -45,11 +45,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->width * params->height * (params->width + params->height + 3);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->width * params->height;
-}
-
 /* The engine compares, and no comparison holds for what is not a number. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -66,11 +61,10 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_CUBE(layout, "wires", h, w, 4, 0, 1, "1 where a wire leaves the tile by its top, bottom, left, right side");
     PZ_CUBE(layout, "barriers", h, w, 4, 0, 1, "1 where a barrier shuts the place's top, bottom, left, right side");
     PZ_VECTOR(layout, "source", 2, 0, max(w, h) / 2, "row and column of the source");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->width * state->height;
     PZ_PUT(out, n * 4, (state->tiles[i / 4] & pz_sides[i % 4]) != 0);
@@ -78,10 +72,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, 2, (i ? state->width : state->height) / 2);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -125,7 +118,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 /* Each tile is 3x3 characters between the barriers: S the source, o a wire's end, + any other; # is a barrier. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = params->width, h = params->height, line = 4 * w + 2, length = line * (4 * h + 1);
     char *text = snewn(length + 1, char);
@@ -162,7 +155,7 @@ PZ_PUZZLE(net,
                    "bP: the part of the possible barriers that stand, 0 to 1\n"
                    "a: the solution need not be unique",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(width, height),
     .optimal_steps = pz_optimal_steps,
     .goal = "wires",
     .fields = pz_fields,

@@ -12,11 +12,6 @@ static double pz_optimal_steps(const game_params *params)
     return 2.0 * params->width * params->height * (params->width + params->height - 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->width * params->height;
-}
-
 /* The engine compares, and no comparison holds for what is not a number. */
 static const char *pz_check_params(const game_params *params)
 {
@@ -34,7 +29,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_SCALAR(layout, "cursor_y", -1, h, "row of the cursor, -1 or the height above or below the board");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->width * state->height;
     PZ_PUT(out, n * 4, (state->tiles[i / 4] & pz_sides[i % 4]) != 0);
@@ -42,10 +37,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, 2, i ? state->cx : state->cy);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -61,7 +55,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* Each tile is 3x3 characters between the barriers: S the source, o a wire's end, + any other; # is a barrier. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = params->width, h = params->height, line = 4 * w + 2, length = line * (4 * h + 1);
     char *text = snewn(length + 1, char);
@@ -99,7 +93,7 @@ PZ_PUZZLE(netslide,
                    "bP: the part of the possible barriers that stand, 0 to 1\n"
                    "mN: shuffled by N moves; without it, or with 0, by many",
     .check_params = pz_check_params,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(width, height),
     .optimal_steps = pz_optimal_steps,
     .goal = "wires",
     .fields = pz_fields,

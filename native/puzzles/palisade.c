@@ -3,7 +3,7 @@
 #include <palisade.c>
 #undef clone
 
-/* CTRL is a key that stays down: own[0] says whether it is. */
+/* CTRL is a key that stays down: extra[0] says whether it is. */
 enum { PZ_CTRL };
 
 static const pz_action pz_actions[] = {PZ_ARROWS, {"CTRL", MOD_CTRL}, PZ_END};
@@ -12,11 +12,6 @@ static double pz_optimal_steps(const game_params *params)
 {
     const double w = params->w, h = params->h;
     return (2 * w * h - w - h) * (w + h + 3);
-}
-
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
 }
 
 /* No action reaches the marks for "no wall here", so they are no field. */
@@ -28,8 +23,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
             "1 where a wall stands left of the square; the first and last columns are the rim, always 1");
     PZ_GRID(layout, "horizontal_edges", h + 1, w, 0, 1,
             "1 where a wall stands above the square; the first and last rows are the rim, always 1");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "ctrl", 0, 1, "1 while CTRL is held: arrows then build and remove walls");
 }
 
@@ -45,7 +39,7 @@ static int pz_horizontal(const game_state *state, int at)
     return at >= w * h || (state->borders[at] & BORDER_U);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->shared->params.w, h = state->shared->params.h;
     PZ_PUT(out, w * h, state->shared->clues[i]);
@@ -53,11 +47,10 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, w * (h + 1), pz_horizontal(state, i));
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->x / 2);
-    PZ_PUT1(out, ui->y / 2);
-    PZ_PUT1(out, own[PZ_CTRL]);
+    PZ_PUT_CURSOR(out, ui->x / 2, ui->y / 2);
+    PZ_PUT1(out, extra[PZ_CTRL]);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -65,27 +58,29 @@ static void pz_visit(game_state *state, pz_visitor *v)
     const int w = state->shared->params.w, n = w * state->shared->params.h;
     PZ_VISIT(v, state->borders, n);
     /* Regions are followed wherever there is no border, so the board's own must be there. */
-    PZ_SOUND_ALL(v, n, (i >= w || state->borders[i] & BORDER_U) && (i < n - w || state->borders[i] & BORDER_D) &&
-                       (i % w || state->borders[i] & BORDER_L) && ((i + 1) % w || state->borders[i] & BORDER_R));
+    PZ_SOUND_ALL(v, n,
+                 (i >= w || state->borders[i] & BORDER_U) && (i < n - w || state->borders[i] & BORDER_D) &&
+                     (i % w || state->borders[i] & BORDER_L) && ((i + 1) % w || state->borders[i] & BORDER_R));
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
 }
 
 /* Only with the cursor on whole squares does the engine heed CTRL; on the half grid it wants SELECT for a wall. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     memset(ui, 0, sizeof *ui);
     ui->x = ui->y = 1;
     ui->show = ui->legacy_cursor = true;
 }
 
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     if (action->key == MOD_CTRL) {
-        own[PZ_CTRL] = !own[PZ_CTRL];
+        extra[PZ_CTRL] = !extra[PZ_CTRL];
         return MOVE_UI_UPDATE;
     }
-    return interpret_move(state, ui, ds, 0, 0, action->key | (own[PZ_CTRL] ? MOD_CTRL : 0));
+    return interpret_move(state, ui, ds, 0, 0, action->key | (extra[PZ_CTRL] ? MOD_CTRL : 0));
 }
 
 /* The engine's solution also marks every edge without a wall, which no play does and no action could take back. */
@@ -101,11 +96,11 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 /* A black square in the corner of the margin while CTRL is held. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     const int at = MARGIN / 4, size = max(MARGIN / 2, 1);
-    draw_rect(dr, at, at, size, size, own[PZ_CTRL] ? COL_GRID : COL_BACKGROUND);
+    draw_rect(dr, at, at, size, size, extra[PZ_CTRL] ? COL_GRID : COL_BACKGROUND);
     draw_update(dr, at, at, size, size);
 }
 
@@ -123,7 +118,7 @@ PZ_PUZZLE(palisade,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(n\\d{1,4})?",
     .params_help = "WxH: width and height\n"
                    "nN: squares in each region, a divisor of the area; the width when left out",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "vertical_edges horizontal_edges",
     .fields = pz_fields,
@@ -134,4 +129,4 @@ PZ_PUZZLE(palisade,
     .start_ui = pz_start_ui,
     .press = pz_press,
     .solved = pz_solved,
-    .draw_own = pz_draw_own);
+    .draw_over = pz_draw_over);

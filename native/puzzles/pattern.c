@@ -9,12 +9,7 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
-/* Runs are parted by white squares, so a line has at most one for every other square. */
+/* Runs are separated by white squares, so a line has at most one for every other square. */
 static int pz_most_runs(int w, int h)
 {
     return (max(w, h) + 1) / 2;
@@ -25,13 +20,12 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "clues", w + h, pz_most_runs(w, h), 0, max(w, h),
             "lengths of the black runs of each column, left to right, then of each row, top to bottom; 0 pads");
-    PZ_GRID(layout, "squares", h, w, 0, 2, "what the player put there: 0 nothing, 1 black, 2 white");
+    PZ_GRID(layout, "squares", h, w, 0, 2, "what was put there: 0 nothing, 1 black, 2 white");
     PZ_GRID(layout, "fixed", h, w, 0, 1, "1 where the colour is given and cannot be changed");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const game_state_common *common = state->common;
     const int n = common->w * common->h, runs = pz_most_runs(common->w, common->h);
@@ -41,10 +35,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, common->immutable[i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -55,7 +48,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->cheated);
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -74,7 +67,7 @@ PZ_PUZZLE(pattern,
     .human = "10x10",
     .params_pattern = "\\d{1,4}(x\\d{1,4})?",
     .params_help = "WxH: width and height",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "squares",
     .fields = pz_fields,

@@ -37,11 +37,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 2);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /*
  * No action reaches the marks for "no line here", so they are no field. The drag must be seen whole: which of its edges
  * it sets and which it clears depends on their order, and stepping onto an earlier square cuts it short there.
@@ -54,15 +49,14 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "vertical_lines", h - 1, w, 0, 1, "1 where a line joins the square and the one below it");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows the square's lines as wrong");
     PZ_GRID(layout, "clue_errors", h, w, 0, 1, "1 where the engine shows the pearl as contradicted");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "drag_length", 0, w * h + 1,
                  "squares on the path being drawn, 0 when none is; it ends at the cursor");
     PZ_UI_GRID(layout, "drag_order", h, w, 0, w * h + 1,
                "place of the square on that path, from 1; 0 off it; its start stays 1 when it comes back there");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->shared->w, h = state->shared->h;
     PZ_PUT(out, w * h, state->shared->clues[i]);
@@ -78,11 +72,10 @@ static int pz_drag_length(const game_ui *ui)
     return ui->ndragcoords < 0 ? 0 : max(ui->ndragcoords, 1);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     const int n = state->shared->sz, length = pz_drag_length(ui);
-    PZ_PUT1(out, ui->curx);
-    PZ_PUT1(out, ui->cury);
+    PZ_PUT_CURSOR(out, ui->curx, ui->cury);
     PZ_PUT1(out, length);
     if (!length) {
         PZ_PUT(out, n, 0);
@@ -100,9 +93,10 @@ static void pz_visit(game_state *state, pz_visitor *v)
     const int n = state->shared->sz;
     PZ_VISIT(v, state->lines, n);
     const int w = state->shared->w;
-    PZ_SOUND_ALL(v, n, !(state->lines[i] & ~(R | U | L | D)) && !(i % w == 0 && state->lines[i] & L) &&
-                       !((i + 1) % w == 0 && state->lines[i] & R) && !(i < w && state->lines[i] & U) &&
-                       !(i >= n - w && state->lines[i] & D));
+    PZ_SOUND_ALL(v, n,
+                 !(state->lines[i] & ~(R | U | L | D)) && !(i % w == 0 && state->lines[i] & L) &&
+                     !((i + 1) % w == 0 && state->lines[i] & R) && !(i < w && state->lines[i] & U) &&
+                     !(i >= n - w && state->lines[i] & D));
     PZ_VISIT(v, state->errors, n);
     PZ_VISIT(v, state->marks, n);
     PZ_VISIT1(v, state->completed);
@@ -163,8 +157,8 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_BLACK, ui->ndragcoords >= 0);
 }
@@ -185,13 +179,13 @@ PZ_PUZZLE(pearl,
     .params_help = "WxH: width and height, at least 5\n"
                    "dX: difficulty, e easy, t tricky\n"
                    "n: the puzzle may have more than one solution",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "horizontal_lines vertical_lines",
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit,
     .visit_ui = pz_visit_ui,
     .copy_ui = pz_copy_ui,

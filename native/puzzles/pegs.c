@@ -9,32 +9,25 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 2);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "places", h, w, 0, 1, "1 where the board has a place for a peg");
     PZ_GRID(layout, "pegs", h, w, 0, 1, "1 where a peg stands");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "jumping", 0, 1, "1 while the next arrow lets the peg under the cursor jump");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     PZ_PUT(out, n, state->grid[i] != GRID_OBST);
     PZ_PUT(out, n, state->grid[i] == GRID_PEG);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->cur_jumping);
 }
 
@@ -91,7 +84,10 @@ static int pz_distance(const game_state *state)
 enum { PZ_KNOWN = 1 << 21, PZ_JUMPS = 4 * 64 };
 
 typedef struct pz_solver {
-    struct { uint64_t all, before; int from, to; } jumps[PZ_JUMPS];
+    struct {
+        uint64_t all, before;
+        int from, to;
+    } jumps[PZ_JUMPS];
     int n_jumps, n_known, depth;
     int way[64];
     uint64_t *known;
@@ -168,7 +164,7 @@ PZ_PUZZLE(pegs,
                    "octagon: an octagon of 7x7\n"
                    "random: an irregular board of any size from 4x4",
     .params_alias = "Random=random",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "pegs",
     .distance = pz_distance,

@@ -6,14 +6,15 @@ PZ_SETTLE_PREFERENCES
 
 static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
 
-static double pz_optimal_steps(const game_params *params)
-{
-    return (double)params->w * params->h * (params->w + params->h + 1);
-}
-
+/* Its sides are bytes, not ints. */
 static double pz_cells(const game_params *params)
 {
     return (double)params->w * params->h;
+}
+
+static double pz_optimal_steps(const game_params *params)
+{
+    return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
 /* The engine's solver paints a lone square black, looks for a white one and then writes behind the board. */
@@ -26,14 +27,14 @@ static const char *pz_check_params(const game_params *params)
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
-    PZ_GRID(layout, "clues", h, w, 0, w + h - 1, "white squares that are in view from here, this one included; 0 for "
+    PZ_GRID(layout, "clues", h, w, 0, w + h - 1,
+            "white squares that are in view from here, this one included; 0 for "
             "no clue");
     PZ_GRID(layout, "colours", h, w, 0, 2, "1 painted black, 2 dotted as white, 0 for neither and for clues");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->params.w * state->params.h;
     const puzzle_size *grid = state->grid;
@@ -41,10 +42,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, grid[i] == BLACK ? 1 : grid[i] == WHITE ? 2 : 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->c);
-    PZ_PUT1(out, ui->r);
+    PZ_PUT_CURSOR(out, ui->c, ui->r);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -71,8 +71,8 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 #define PZ_SIZE "(\\d{1,2}|1[01]\\d|12[0-7])"
 
 /* The engine's own cursor does not show on squares with an error: a double frame shows on everything. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     const int x = COORD(ui->c) + 2, y = COORD(ui->r) + 2, size = TILESIZE - 4;
     if (size < 3) return;
@@ -100,6 +100,6 @@ PZ_PUZZLE(range,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit,
     .solved = pz_solved);

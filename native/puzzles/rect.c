@@ -11,11 +11,6 @@ static double pz_optimal_steps(const game_params *params)
     return 2.0 * params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
@@ -25,8 +20,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "horizontal_edges", h + 1, w, 0, 1,
             "1 where an edge is drawn above the square; the first and last rows are the rim, always 1");
     PZ_GRID(layout, "correct", h, w, 0, 1, "1 where the engine shades a rectangle that satisfies its number");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "dragging", 0, 1, "1 while a rectangle is being drawn, up to the cursor");
     PZ_UI_SCALAR(layout, "drag_x", -1, w - 1, "column of the corner where it began, -1 for none");
     PZ_UI_SCALAR(layout, "drag_y", -1, h - 1, "row of the corner where it began, -1 for none");
@@ -51,7 +45,7 @@ static int pz_horizontal(const game_state *state, int at)
     return y == 0 || y == state->h || state->hedge[at];
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->w, h = state->h;
     PZ_PUT(out, w * h, pz_clue(state, i));
@@ -61,10 +55,9 @@ static void pz_observe(const game_state *state, pz_record *out)
 }
 
 /* The engine counts half squares in a drag: a square's middle is odd. */
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->cur_dragging);
     PZ_PUT1(out, ui->cur_dragging ? ui->drag_start_x / 2 : -1);
     PZ_PUT1(out, ui->cur_dragging ? ui->drag_start_y / 2 : -1);
@@ -83,8 +76,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /*
- * The engine does not check its own solution for completion; where its solver stops halfway, that is none. A board
- * without numbers, as a description may give, must be kept from the solver: it reads beyond its empty list.
+ * The engine does not check its own solution for completion; where its solver stops halfway, the result solves nothing.
+ * A board without numbers, as a description may give, must be kept from the solver: it reads beyond its empty list.
  */
 static game_state *pz_solved(const game_state *initial, const game_state *state, const char *aux, const char **error)
 {
@@ -108,20 +101,20 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_LINE, ui->cur_dragging);
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     const int x = 2 * state->w, y = 2 * state->h;
     return ui->drag_start_x >= -1 && ui->drag_start_x <= x && ui->drag_start_y >= -1 && ui->drag_start_y <= y &&
-           ui->drag_end_x >= -1 && ui->drag_end_x <= x && ui->drag_end_y >= -1 && ui->drag_end_y <= y &&
-           ui->x1 >= -1 && ui->x1 <= state->w && ui->x2 >= -1 && ui->x2 <= state->w &&
-           ui->y1 >= -1 && ui->y1 <= state->h && ui->y2 >= -1 && ui->y2 <= state->h;
+           ui->drag_end_x >= -1 && ui->drag_end_x <= x && ui->drag_end_y >= -1 && ui->drag_end_y <= y && ui->x1 >= -1 &&
+           ui->x1 <= state->w && ui->x2 >= -1 && ui->x2 <= state->w && ui->y1 >= -1 && ui->y1 <= state->h &&
+           ui->y2 >= -1 && ui->y2 <= state->h;
 }
 
 PZ_PUZZLE(rect,
@@ -139,13 +132,13 @@ PZ_PUZZLE(rect,
     .params_help = "WxH: width and height\n"
                    "eF: expansion factor, 0 or more\n"
                    "a: the solution need not be unique",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "vertical_edges horizontal_edges",
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit,
     .solved = pz_solved);

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 2);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The score grows faster than the group: one group of all tiles would give the most. */
 static int pz_best_score(const game_params *params)
 {
@@ -26,21 +21,19 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "tiles", h, w, 0, params->ncols, "colour of each tile, 0 where there is none");
     PZ_SCALAR(layout, "score", 0, pz_best_score(params), "points for the groups removed so far");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_GRID(layout, "selected", h, w, 0, 1, "1 on the tiles of the selected group");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     PZ_PUT(out, state->n, state->tiles[i]);
     PZ_PUT1(out, state->score);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->xsel);
-    PZ_PUT1(out, ui->ysel);
+    PZ_PUT_CURSOR(out, ui->xsel, ui->ysel);
     PZ_PUT(out, state->n, (ui->tiles[i] & TILE_SELECTED) != 0);
 }
 
@@ -83,7 +76,7 @@ static bool pz_stuck(const game_state *state)
 }
 
 /* The engine's own text leaves out the selection and the score. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     pz_text text = {NULL, 0, 0};
     for (int at = 0; at < state->n; at++)
@@ -127,7 +120,7 @@ PZ_PUZZLE(samegame,
                    "cN: number of colours, 3 to 9, or from 2 with r\n"
                    "sN: a group of n tiles scores (n-N) squared, N is 1 or 2\n"
                    "r: random tiles, perhaps not soluble",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "tiles",
     .distance = pz_distance,

@@ -32,11 +32,6 @@ static double pz_optimal_steps(const game_params *params)
     return 2.0 * params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static int pz_direction(const game_state *state, int at)
 {
     const bool last = state->nums[at] == state->n && (state->flags[at] & FLAG_IMMUTABLE);
@@ -51,14 +46,15 @@ static bool pz_is_wrong(const game_state *state, int at)
 
 /*
  * Numbers above n are the engine's letters for chains that hang on no number yet. Which letter a chain has follows from
- * no rule that a player could use, and changes nothing; that it has one does, so it is a field.
+ * no rule of use, and changes nothing; that it has one does, so it is a field.
  *
  * A chain may run below 1, but a given 1 is never linked to: the lowest is a given 2 at the end of all other squares.
  */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h, n = w * h;
-    PZ_GRID(layout, "directions", h, w, 0, PZ_STAR, "where the square points: 0 up, then clockwise by eighths to 7; 8 "
+    PZ_GRID(layout, "directions", h, w, 0, PZ_STAR,
+            "where the square points: 0 up, then clockwise by eighths to 7; 8 "
             "for the last square");
     PZ_GRID(layout, "numbers", h, w, min(0, 3 - n), n, "number given or reached by counting along links, 0 for none");
     PZ_GRID(layout, "fixed", h, w, 0, 1, "1 where the number is given");
@@ -66,14 +62,13 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "next", h, w, -1, n - 1, "square that this one is linked to, counted row by row; -1 for none");
     PZ_GRID(layout, "previous", h, w, -1, n - 1, "square that is linked to this one, counted row by row; -1 for none");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
     PZ_UI_SCALAR(layout, "dragging", 0, 2, "1 while a link is drawn from the held square, 2 while to it, 0 if not");
     PZ_UI_SCALAR(layout, "held_x", -1, w - 1, "column of the held square, -1 for none");
     PZ_UI_SCALAR(layout, "held_y", -1, h - 1, "row of the held square, -1 for none");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->n;
     PZ_PUT(out, n, pz_direction(state, i));
@@ -86,10 +81,9 @@ static void pz_observe(const game_state *state, pz_record *out)
 }
 
 /* The engine leaves the held square's place behind when it lets go: it means nothing then. */
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cx);
-    PZ_PUT1(out, ui->cy);
+    PZ_PUT_CURSOR(out, ui->cx, ui->cy);
     PZ_PUT1(out, !ui->dragging ? 0 : ui->drag_is_from ? 1 : 2);
     PZ_PUT1(out, ui->dragging ? ui->sx : -1);
     PZ_PUT1(out, ui->dragging ? ui->sy : -1);
@@ -140,13 +134,14 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine leaves this one unset. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     ui->drag_is_from = false;
 }
 
 /* The engine hides the cursor when the game is won, and SELECT would then only bring it back, even after an undo. */
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     ui->cshow = true;
     if (ui->dragging) pz_join_chains((game_state *)state); /* a cache, which mere questions rearrange, too */
@@ -161,7 +156,7 @@ static void pz_print_letter(pz_text *text, int set)
 }
 
 /* The engine's own overruns its buffer on boards that are higher than wide, and cuts those that are wider. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     static const char *const arrows[] = {"N", "NE", "E", "SE", "S", "SW", "W", "NW", "*"};
     const int w = state->w, n = state->n;
@@ -187,7 +182,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -209,7 +204,7 @@ PZ_PUZZLE(signpost,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?c?",
     .params_help = "WxH: width and height\n"
                    "c: the path starts and ends in opposite corners",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "next",
     .fields = pz_fields,

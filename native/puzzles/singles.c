@@ -9,23 +9,17 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "numbers", h, w, 1, max(w, h), "number in each square, also where it is blacked out");
-    PZ_GRID(layout, "black", h, w, 0, 1, "1 where the player has blacked the square out");
-    PZ_GRID(layout, "circled", h, w, 0, 1, "1 where the player has circled the number as one that stays");
+    PZ_GRID(layout, "black", h, w, 0, 1, "1 where the square is blacked out");
+    PZ_GRID(layout, "circled", h, w, 0, 1, "1 where the number is circled as one that stays");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->n;
     PZ_PUT(out, n, state->nums[i]);
@@ -34,10 +28,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, n, (state->flags[i] & F_ERROR) != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cx);
-    PZ_PUT1(out, ui->cy);
+    PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -47,8 +40,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->used_solve);
 }
 
-/* The engine's own board hides the numbers under the black squares, which the player has seen. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+/* The engine's own board hides the numbers under the black squares, which were in sight before. */
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int digits = state->o < 10 ? 1 : 2;
     pz_text text = {NULL, 0, 0};
@@ -74,7 +67,7 @@ PZ_PUZZLE(singles,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(d[ek])?",
     .params_help = "WxH: width and height, 2 to 62\n"
                    "dX: difficulty, e easy, k tricky",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "black",
     .fields = pz_fields,

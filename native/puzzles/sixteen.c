@@ -9,30 +9,25 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 3);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "tiles", h, w, 1, w * h, "number on each tile");
     PZ_UI_SCALAR(layout, "cursor_x", -1, w, "column of the cursor, -1 or the width beside the board");
     PZ_UI_SCALAR(layout, "cursor_y", -1, h, "row of the cursor, -1 or the height above or below the board");
-    PZ_UI_SCALAR(layout, "lock", 0, 2, "what an arrow does: 0 moves the cursor, 1 slides the tile and the cursor with "
+    PZ_UI_SCALAR(layout, "lock", 0, 2,
+                 "what an arrow does: 0 moves the cursor, 1 slides the tile and the cursor with "
                  "it, 2 slides the tile only");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     PZ_PUT(out, state->n, state->tiles[i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
     PZ_PUT1(out, ui->cur_mode);
 }
 
@@ -47,8 +42,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->last_movement_sense);
 }
 
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
-                        const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     pz_draw_held(dr, TILE_SIZE, COL_TEXT, ui->cur_mode);
 }
@@ -69,12 +64,12 @@ PZ_PUZZLE(sixteen,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(m\\d{1,4})?",
     .params_help = "WxH: width and height, at least 2\n"
                    "mN: shuffled by N moves; without it, or with 0, any order that can be solved",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "tiles",
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .visit = pz_visit);

@@ -11,11 +11,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* The state also marks what is joined to the border: only a preference that nobody can switch on here would draw it. */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
@@ -24,11 +19,10 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "slashes", h, w, 0, 2, "1 for \\, 2 for /, 0 for an empty square");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the square's line is part of a loop");
     PZ_GRID(layout, "clue_errors", h + 1, w + 1, 0, 1, "1 where too many or too few lines can meet at the clue");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->p.w, h = state->p.h, points = (w + 1) * (h + 1);
     PZ_PUT(out, points, state->clues->clues[i]);
@@ -38,10 +32,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, points, (state->errors[i] & ERR_VERTEX) != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -66,7 +59,7 @@ PZ_PUZZLE(slant,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(d[eh])?",
     .params_help = "WxH: width and height, at least 2\n"
                    "dX: difficulty, e easy, h hard",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "slashes",
     .fields = pz_fields,

@@ -68,11 +68,10 @@ static void pz_fields(const game_params *params, pz_layout *layout)
         PZ_GRID(layout, "cages", cr, cr, 0, cr * cr / 2 - 1, "number of the cage that each square belongs to");
         PZ_GRID(layout, "cage_sums", cr, cr, 0, cr * (cr + 1) / 2, "sum of a cage, on one of its squares; 0 elsewhere");
     }
-    PZ_UI_SCALAR(layout, "cursor_x", 0, cr - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, cr - 1, "row of the cursor");
+    PZ_CURSOR(layout, cr, cr);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int cr = state->cr, n = cr * cr;
     PZ_PUT(out, n, state->grid[i]);
@@ -85,10 +84,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     }
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->hx);
-    PZ_PUT1(out, ui->hy);
+    PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -101,7 +99,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine takes cages without a sum, or with several, from a description, and only fails once they are full. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     if (!state->killer) return;
     for (int cage = 0; cage < state->kblocks->nr_blocks; cage++) {
@@ -116,7 +114,7 @@ static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
 }
 
 /* The engine draws no cages: below its board, a letter for the cage of each square and the sum that belongs to it. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     static const char names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const int cr = state->cr;

@@ -10,11 +10,6 @@ static double pz_optimal_steps(const game_params *params)
     return floor((params->w + 1.0) * (params->h + 1.0) * (params->w + params->h + 1.0) / 4);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* Tents never touch, so a line of n squares holds at most this many. */
 static int pz_most_tents(int n)
 {
@@ -25,14 +20,13 @@ static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
     PZ_GRID(layout, "trees", h, w, 0, 1, "1 where a tree stands");
-    PZ_GRID(layout, "marks", h, w, 0, 2, "what the player put there: 1 a tent, 2 a note that none can be, 0 nothing");
+    PZ_GRID(layout, "marks", h, w, 0, 2, "what was put there: 1 a tent, 2 a note that none can be, 0 nothing");
     PZ_VECTOR(layout, "column_clues", w, 0, pz_most_tents(h), "tents in each column");
     PZ_VECTOR(layout, "row_clues", h, 0, pz_most_tents(w), "tents in each row");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->p.w, h = state->p.h;
     const char *grid = state->grid;
@@ -43,14 +37,13 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, h, numbers[w + i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cx);
-    PZ_PUT1(out, ui->cy);
+    PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
 
 /* The engine takes any number from a description; what no line can hold is refused here, before it is observed. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     const int w = state->p.w, h = state->p.h;
     for (int k = 0; k < w + h; k++) {
@@ -81,7 +74,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return NULL;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -102,7 +95,7 @@ PZ_PUZZLE(tents,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(d[et])?",
     .params_help = "WxH: width and height, at least 4\n"
                    "dX: difficulty, e easy, t tricky",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "marks",
     .fields = pz_fields,

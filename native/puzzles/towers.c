@@ -11,11 +11,6 @@ static double pz_optimal_steps(const game_params *params)
     return 2.0 * (params->w + 1) * params->w * params->w;
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->w;
-}
-
 /* No action reaches the pencil marks or ticks off a clue, so they are no fields. */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
@@ -23,11 +18,10 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "clues", 4, w, 0, w, "towers seen from the top, the bottom, the left and the right; 0 for no clue");
     PZ_GRID(layout, "digits", w, w, 0, w, "height of each tower, 0 for none");
     PZ_GRID(layout, "fixed", w, w, 0, 1, "1 where the tower is given");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, w - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, w);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->par.w;
     PZ_PUT(out, 4 * w, state->clues->clues[i]);
@@ -35,10 +29,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, w * w, state->clues->immutable[i] != 0);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->hx);
-    PZ_PUT1(out, ui->hy);
+    PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -65,7 +58,7 @@ PZ_PUZZLE(towers,
     .params_pattern = "\\d{1,2}(d[ehxu])?",
     .params_help = "N: size of the square, 3 to 9\n"
                    "dX: difficulty, e easy, h hard, x extreme, u unreasonable",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, w),
     .optimal_steps = pz_optimal_steps,
     .goal = "digits",
     .fields = pz_fields,

@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (2.0 * (params->w + params->h) + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /*
  * No action reaches the marks for "no track here", so they are no field. A square with track on its edges looks the
  * same marked or not, but a mark outlives that track: it must be seen.
@@ -51,7 +46,7 @@ static int pz_vertical(const game_state *state, int at)
 }
 
 /* A description of the user's own may ask for more squares than there are, which no track can satisfy. */
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int w = state->p.w, h = state->p.h, *numbers = state->numbers->numbers, *errors = state->num_errors;
     PZ_PUT(out, w, min(numbers[i], h));
@@ -67,10 +62,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, h, errors[w + i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->curx - 1);
-    PZ_PUT1(out, ui->cury - 1);
+    PZ_PUT_CURSOR(out, ui->curx - 1, ui->cury - 1);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -83,7 +77,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine leaves the place of a click unset, and unset bytes would be saved. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     memset(ui, 0, sizeof *ui);
     ui->drag_sx = ui->drag_sy = ui->drag_ex = ui->drag_ey = -1;
@@ -102,7 +96,8 @@ static bool pz_is_sound(const game_state *state)
     return squares >= 2 && (S_E_DIRS(state, 0, state->numbers->row_s, E_TRACK) & L);
 }
 
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     if (action->key == CURSOR_SELECT && !pz_is_sound(state)) return MOVE_NO_EFFECT;
     return interpret_move(state, ui, ds, 0, 0, action->key);
@@ -122,7 +117,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 }
 
 /* The engine's board leaves out marked squares. Here: # given, o marked, + touched by track, . untouched. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = params->w, h = params->h;
     pz_text text = {NULL, 0, 0};
@@ -139,8 +134,11 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
             pz_print(&text, "%s", pz_horizontal(state, y * (w + 1) + x) ? "---" : "   ");
             if (x == w) break;
             const unsigned flags = state->sflags[y * w + x];
-            pz_print(&text, "%c", flags & S_CLUE ? '#' : flags & S_TRACK ? 'o' :
-                     S_E_DIRS(state, x, y, E_TRACK) ? '+' : '.');
+            pz_print(&text, "%c",
+                     flags & S_CLUE                   ? '#'
+                     : flags & S_TRACK                ? 'o'
+                     : S_E_DIRS(state, x, y, E_TRACK) ? '+'
+                                                      : '.');
         }
         pz_print(&text, "%3d\n", state->numbers->numbers[w + y]);
     }
@@ -148,7 +146,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
@@ -156,7 +154,8 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 }
 
 /* The engine shows a mark only where no track is yet, but it outlives that track. */
-static void pz_draw_own(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui, const int *own)
+static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
+                         const int *extra)
 {
     const int w = state->p.w, h = state->p.h, size = max(TILE_SIZE / 8, 1);
     for (int i = 0; i < w * h; i++)
@@ -180,7 +179,7 @@ PZ_PUZZLE(tracks,
     .params_help = "WxH: width and height, at least 4\n"
                    "dX: difficulty, e easy, t tricky, h hard\n"
                    "o: ones may stand side by side among the clues",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "horizontal_tracks vertical_tracks",
     .fields = pz_fields,
@@ -191,5 +190,5 @@ PZ_PUZZLE(tracks,
     .start_ui = pz_start_ui,
     .press = pz_press,
     .solved = pz_solved,
-    .draw_own = pz_draw_own,
+    .draw_over = pz_draw_over,
     .text = pz_text_board);

@@ -10,11 +10,6 @@ static double pz_optimal_steps(const game_params *params)
     return (2 * w * h * n * n + 1) * (w + h - 2 * n + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /* Tiles show which way up they are only where it matters. */
 /* The engine takes any number, and multiplies it by four. */
 static const char *pz_check_desc(const game_params *params, const char *desc)
@@ -36,17 +31,16 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_UI_SCALAR(layout, "cursor_y", 0, h - n, "topmost row of the block under the cursor");
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w * state->h;
     PZ_PUT(out, n, state->grid[i] / 4);
     if (state->orientable) PZ_PUT(out, n, state->grid[i] & 3);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cur_x);
-    PZ_PUT1(out, ui->cur_y);
+    PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -80,7 +74,7 @@ PZ_PUZZLE(twiddle,
                    "o: tiles must end upright\n"
                    "mN: shuffled by N turns; without it, or with 0, by many",
     .check_desc = pz_check_desc,
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "tiles",
     .fields = pz_fields,

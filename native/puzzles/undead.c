@@ -9,11 +9,6 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w * params->h;
-}
-
 /*
  * The longest line of sight. All w + h lines together pass 2wh squares, two ways through each. Of the others at most
  * four, each round a corner, pass one square only, and all the rest two or more. A line that is not straight passes at
@@ -38,8 +33,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_VECTOR(layout, "count_errors", 3, 0, 1, "1 where the board has too many or too few ghosts, vampires, zombies");
     PZ_VECTOR(layout, "sighting_errors", 2 * (w + h), 0, 1, "1 where a sighting can no longer come true");
     PZ_GRID(layout, "errors", h, w, 0, 1, "1 where the engine shows that something is wrong");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
 /* The engine keeps a frame of one square round its arrays. Where square number at of the board is: */
@@ -68,9 +62,9 @@ static bool pz_sighting_error(const game_state *state, int k)
 static int pz_mirror(const game_state *state, int at)
 {
     switch (state->common->grid[pz_square(state, at)]) {
-      case CELL_MIRROR_L: return 1;
-      case CELL_MIRROR_R: return 2;
-      default: return 0;
+    case CELL_MIRROR_L: return 1;
+    case CELL_MIRROR_R: return 2;
+    default: return 0;
     }
 }
 
@@ -78,10 +72,10 @@ static int pz_monster(const game_state *state, int at)
 {
     const int index = state->common->xinfo[pz_square(state, at)];
     switch (index < 0 ? 0 : state->guess[index]) {
-      case 1: return 1;
-      case 2: return 2;
-      case 4: return 3;
-      default: return 0;
+    case 1: return 1;
+    case 2: return 2;
+    case 4: return 3;
+    default: return 0;
     }
 }
 
@@ -91,7 +85,7 @@ static bool pz_fixed(const game_state *state, int at)
     return index >= 0 && state->common->fixed[index];
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const struct game_common *common = state->common;
     const int w = common->params.w, h = common->params.h;
@@ -105,10 +99,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, w * h, state->cell_errors[pz_square(state, i)]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->hx - 1);
-    PZ_PUT1(out, ui->hy - 1);
+    PZ_PUT_CURSOR(out, ui->hx - 1, ui->hy - 1);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -126,7 +119,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine takes any numbers from a description, and large ones overflow its text board. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     const struct game_common *common = state->common;
     const int most = pz_most_sightings(&common->params);
@@ -175,7 +168,7 @@ PZ_PUZZLE(undead,
     .params_pattern = "\\d{1,2}(x\\d{1,2})?(d[ent])?",
     .params_help = "WxH: width and height, 3 or more, with at most 54 squares\n"
                    "dX: difficulty, e easy, n normal, t tricky",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "monsters",
     .fields = pz_fields,

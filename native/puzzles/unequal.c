@@ -11,11 +11,6 @@ static double pz_optimal_steps(const game_params *params)
     return (2.0 * params->order + 1) * params->order * params->order;
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->order * params->order;
-}
-
 /* No action reaches the pencil marks or ticks off a sign, so they are no fields. */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
@@ -23,17 +18,16 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     const bool adjacent = params->mode == MODE_ADJACENT;
     PZ_GRID(layout, "digits", o, o, 0, o, "number in each square, 0 for none");
     PZ_GRID(layout, "fixed", o, o, 0, 1, "1 where the number is given");
-    PZ_GRID(layout, "signs_across", o, o - 1, adjacent ? 0 : -1, 1, adjacent
-            ? "1 where the square and its right neighbour must be consecutive; at 0 they must not"
-            : "1 where the square must be greater than its right neighbour, -1 smaller, 0 no sign");
-    PZ_GRID(layout, "signs_down", o - 1, o, adjacent ? 0 : -1, 1, adjacent
-            ? "1 where the square and the one below must be consecutive; at 0 they must not"
-            : "1 where the square must be greater than the one below, -1 smaller, 0 no sign");
+    PZ_GRID(layout, "signs_across", o, o - 1, adjacent ? 0 : -1, 1,
+            adjacent ? "1 where the square and its right neighbour must be consecutive; at 0 they must not"
+                     : "1 where the square must be greater than its right neighbour, -1 smaller, 0 no sign");
+    PZ_GRID(layout, "signs_down", o - 1, o, adjacent ? 0 : -1, 1,
+            adjacent ? "1 where the square and the one below must be consecutive; at 0 they must not"
+                     : "1 where the square must be greater than the one below, -1 smaller, 0 no sign");
     PZ_GRID(layout, "errors", o, o, 0, 1, "1 where the number stands twice in its row or column");
     PZ_GRID(layout, "sign_errors_across", o, o - 1, 0, 1, "1 where a square and its right neighbour break their sign");
     PZ_GRID(layout, "sign_errors_down", o - 1, o, 0, 1, "1 where a square and the one below break their sign");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, o - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, o - 1, "row of the cursor");
+    PZ_CURSOR(layout, o, o);
 }
 
 /* The engine sets one flag on the greater square, or in adjacent mode one on either. */
@@ -48,7 +42,7 @@ static bool pz_sign_error(const game_state *state, int here, int there, unsigned
     return (state->flags[here] & ahead) || (state->flags[there] & back);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int o = state->order, n = o * o, gaps = o * (o - 1);
     PZ_PUT(out, n, state->nums[i]);
@@ -61,10 +55,9 @@ static void pz_observe(const game_state *state, pz_record *out)
     PZ_PUT(out, gaps, pz_sign_error(state, i, i + o, F_ERROR_DOWN, F_ERROR_UP));
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->hx);
-    PZ_PUT1(out, ui->hy);
+    PZ_PUT_CURSOR(out, ui->hx, ui->hy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -95,7 +88,7 @@ PZ_PUZZLE(unequal,
                    "a: adjacent, with bars instead of signs\n"
                    "dX: difficulty, t trivial, e easy, k tricky, x extreme, r recursive; up to size 4 the adjacent "
                    "kind is trivial or easy",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(order, order),
     .optimal_steps = pz_optimal_steps,
     .goal = "digits",
     .fields = pz_fields,

@@ -9,31 +9,24 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w2 * params->h2 * (params->w2 + params->h2 + 1);
 }
 
-static double pz_cells(const game_params *params)
-{
-    return (double)params->w2 * params->h2;
-}
-
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w2, h = params->h2;
     PZ_GRID(layout, "colours", h, w, 0, 2, "1 black, 2 white, 0 empty");
     PZ_GRID(layout, "fixed", h, w, 0, 1, "1 where the colour is given");
-    PZ_UI_SCALAR(layout, "cursor_x", 0, w - 1, "column of the cursor");
-    PZ_UI_SCALAR(layout, "cursor_y", 0, h - 1, "row of the cursor");
+    PZ_CURSOR(layout, w, h);
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->w2 * state->h2;
     PZ_PUT(out, n, state->grid[i] == N_ONE ? 1 : state->grid[i] == N_ZERO ? 2 : 0);
     PZ_PUT(out, n, state->common->immutable[i]);
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
-    PZ_PUT1(out, ui->cx);
-    PZ_PUT1(out, ui->cy);
+    PZ_PUT_CURSOR(out, ui->cx, ui->cy);
 }
 
 static void pz_visit(game_state *state, pz_visitor *v)
@@ -44,8 +37,8 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->cheated);
 }
 
-/* Unlike the engine's, it tells the given squares (B, W) from the player's (b, w). */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+/* Unlike the engine's, it tells the given squares (B, W) from those that were filled in (b, w). */
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int w = state->w2, n = w * state->h2;
     pz_text text = {NULL, 0, 0};
@@ -70,7 +63,7 @@ PZ_PUZZLE(unruly,
     .params_help = "WxH: width and height, both even and at least 6\n"
                    "u: no two rows and no two columns alike\n"
                    "dX: difficulty, t trivial, e easy, n normal",
-    .cells = pz_cells,
+    .sides = PZ_SIDES(w2, h2),
     .optimal_steps = pz_optimal_steps,
     .goal = "colours",
     .fields = pz_fields,

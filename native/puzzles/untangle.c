@@ -61,7 +61,8 @@ static long pz_y(const point *p)
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int n = params->n, last = pz_extent(params) - 1;
-    PZ_GRID(layout, "points", n, 2, 0, last, "x and y of each point, in 64ths of a unit; a held point still counts as "
+    PZ_GRID(layout, "points", n, 2, 0, last,
+            "x and y of each point, in 64ths of a unit; a held point still counts as "
             "where it was");
     PZ_GRID(layout, "edges", n, n, 0, 1, "1 where a line joins the two points");
     PZ_GRID(layout, "crossed", n, n, 0, 1, "1 where the line between the two points crosses another");
@@ -82,7 +83,7 @@ static signed char *pz_matrix(const game_state *state, bool only_crossed)
     return matrix;
 }
 
-static void pz_observe(const game_state *state, pz_record *out)
+static void pz_observe(const game_state *state, pz_writer *out)
 {
     const int n = state->params.n;
     PZ_PUT(out, 2 * n, i % 2 ? pz_y(&state->pts[i / 2]) : pz_x(&state->pts[i / 2]));
@@ -93,7 +94,7 @@ static void pz_observe(const game_state *state, pz_record *out)
     }
 }
 
-static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *own, pz_record *out)
+static void pz_observe_ui(const game_state *state, const game_ui *ui, const int *extra, pz_writer *out)
 {
     const bool holding = ui->dragpoint >= 0;
     PZ_PUT1(out, holding ? ui->dragpoint : ui->cursorpoint);
@@ -112,7 +113,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 }
 
 /* The engine starts without a cursor, and leaves the parts of its ui unset that only a held point has. */
-static void pz_start_ui(const game_state *state, game_ui *ui, int *own)
+static void pz_start_ui(const game_state *state, game_ui *ui, int *extra)
 {
     memset(ui, 0, sizeof *ui);
     ui->dragpoint = -1;
@@ -154,7 +155,8 @@ static int pz_neighbour(const game_state *state, int from, int key)
  * A point that is held stays on the board: the engine would let it go off for ever, to cancel the move when it is
  * dropped there. And what is dropped where it was picked up is no move.
  */
-static char *pz_press(const game_state *state, game_ui *ui, int *own, const game_drawstate *ds, const pz_action *action)
+static char *pz_press(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds,
+                      const pz_action *action)
 {
     const int held = ui->dragpoint;
     if (held < 0 && action->key != CURSOR_SELECT) {
@@ -177,7 +179,7 @@ static char *pz_press(const game_state *state, game_ui *ui, int *own, const game
 }
 
 /* Each point, where it is, and the points that it is joined with; a line that crosses another has an x. */
-static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *own)
+static char *pz_text_board(const game_params *params, const game_state *state, const game_ui *ui, const int *extra)
 {
     const int n = params->n;
     signed char *edges = pz_matrix(state, false), *crossed = pz_matrix(state, true);
@@ -193,7 +195,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text.chars;
 }
 
-/* What the mouse alone would change must be as it starts, and coordinates must be some. */
+/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     const int n = state->params.n;

@@ -59,7 +59,8 @@ def test_acmes_loop_runs_an_actor_on_every_puzzle(puzzle):
         def close(self):
             pass
 
-    env = PuzzleEnvironment(puzzle, pp.spec(puzzle).easiest_params, 1, obs_type="flat", olt=True, max_steps=40)
+    options = {"observation": "flat", "olt": True, "undo": True, "max_steps": 40}
+    env = PuzzleEnvironment(puzzle, pp.spec(puzzle).easiest_params, seed=1, **options)
     actor = RandomActor(acme.make_environment_spec(env))
     counter, logger = counting.Counter(), Kept()
     acme.EnvironmentLoop(env, actor, counter=counter, logger=logger).run(num_episodes=4)
@@ -86,7 +87,7 @@ def test_the_example_learns_and_takes_legal_actions_only():
     """Of one puzzle a few thousand steps suffice; in Fifteen, unlike in Net, half of the actions are illegal."""
     pytest.importorskip("rlax", reason="the example needs JAX, Flax, Optax and RLax: puzzleport[jax]")
     example = runpy.run_path(str(EXAMPLE))
-    env = PuzzleEnvironment("fifteen", "2x2", 1, obs_type="flat", olt=True, max_steps=50)
+    env = PuzzleEnvironment("fifteen", "2x2", seed=1, observation="flat", olt=True, max_steps=50)
     spec = acme.make_environment_spec(env)
     replay = example["Replay"](10_000, spec, 0)
     learner = example["DQNLearner"](spec, replay, 0, batch_size=32)

@@ -27,7 +27,7 @@ class Watched(PuzzleEnvironment):
 @pytest.mark.parametrize("baseline", ["dqn", "boot_dqn", "actor_critic", "actor_critic_rnn"])
 def test_the_baselines_run_on_flat_observations(baseline):
     module = importlib.import_module(f"bsuite.baselines.jax.{baseline}")
-    env = Watched("net", "2x2", 1, obs_type="flat", max_steps=32)  # one length of sequences, compiled once
+    env = Watched("net", "2x2", seed=1, observation="flat", max_steps=32)  # one length of sequences, compiled once
     np.random.seed(0)  # the baselines explore with numpy's global generator
     options = {"num_ensemble": 2} if baseline == "boot_dqn" else {}
     agent = module.default_agent(env.observation_spec(), env.action_spec(), **options)

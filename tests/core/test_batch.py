@@ -131,7 +131,7 @@ def test_wrong_use_of_a_batch_is_said():
         batch.step([0, 0, 0])
     with pytest.raises(pp.SessionClosed):
         batch.reset(seed=1)
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="num_envs"):
         pp.Batch("fifteen", "2x2", 0)
     with pytest.raises(ValueError, match="policy"):
         pp.rollout("fifteen", "2x2", policy="clever")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
-from puzzleport.errors import NoPlan
 from puzzleport.agents.expert import ExpertPolicy, best_guess, edge_square, mine_odds
+from puzzleport.errors import NoPlan
 
 from ..conftest import PUZZLES, play
 

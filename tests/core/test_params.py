@@ -69,11 +69,17 @@ def test_galaxies_alias():
 
 
 @pytest.mark.parametrize(
-    "junk", ["garbage", "3x3;rm", "-3x3", "3x3 ", " 3x3", "3x3\n", "３x３", "3x3#1", "3x3:a", "\0"]
+    "junk", ["garbage", "3x3;rm", "-3x3", "3x3 ", " 3x3", "3x3\n", "３x３", "\0", "garbage#1", "3x3;rm:a"]
 )
 def test_junk_is_refused_with_what_is_understood(puzzle, junk):
     with pytest.raises(pp.InvalidParams, match=r"understood"):
         pp.Session(puzzle, junk, seed=1)
+
+
+@pytest.mark.parametrize("game_id", ["3x3#1", "3x3:a"])
+def test_a_game_id_is_no_parameter_string(puzzle, game_id):
+    with pytest.raises(pp.InvalidParams, match=r"understood"):
+        pp.canonical_params(puzzle, game_id)
 
 
 @pytest.mark.parametrize("junk", [3, 3.5, b"3x3", ["3x3"], True])

@@ -49,7 +49,7 @@ def use(session: pp.Session) -> None:
 @given(puzzle=st.sampled_from(PUZZLES), params=st.text(max_size=12) | st.from_regex(r"[0-9xdewhmMnbcairt,.]{1,14}"))
 def test_any_parameter_string_is_played_or_refused(puzzle, params):
     try:
-        session = pp.Session(puzzle, params, seed=1, timeout=0.05)
+        session = pp.Session(puzzle, params, seed=1, timeout=0.05, undo=True)
     except (pp.InvalidParams, pp.GenerationTimeout):
         return
     play(session, 5)
@@ -64,7 +64,7 @@ def test_any_game_id_is_played_or_refused(puzzle, data):
     put = data.draw(st.text(max_size=4) | st.integers(-5, 2**33).map(str))
     bent = real[:at] + put + real[at + data.draw(st.integers(0, 3)) :]
     try:
-        session = pp.Session(puzzle, game_id=f"{params}:{bent}", timeout=1)
+        session = pp.Session(puzzle, game_id=f"{params}:{bent}", timeout=1, undo=True)
     except (pp.InvalidGameID, pp.EngineError, pp.GenerationTimeout):
         return
     use(session)
@@ -278,15 +278,15 @@ def test_a_signal_handler_may_use_sessions_itself():
 def test_no_error_leaves_a_game_behind(puzzle):
     """Every way out of a guarded call, by the number of pools that live."""
     about = pp.spec(puzzle)
-    session = pp.Session(puzzle, about.easiest_params, seed=1)
+    session = pp.Session(puzzle, about.easiest_params, seed=1, undo=True)
     saved = session.save()
     gc.collect()
     before = lib.pz_live_pools()
     for _ in range(5):
         for call in (
-            lambda: pp.Session(puzzle, game_id=f"{session.params}:~"),
-            lambda: pp.Session(puzzle, game_id=f"{session.params}:{session.desc}{session.desc}"),
-            lambda: pp.Session(puzzle, about.human_params, seed=1, timeout=1e-9),
+            lambda: pp.Session(puzzle, game_id=f"{session.params}:~", undo=True),
+            lambda: pp.Session(puzzle, game_id=f"{session.params}:{session.desc}{session.desc}", undo=True),
+            lambda: pp.Session(puzzle, about.human_params, seed=1, timeout=1e-9, undo=True),
             lambda: pp.Session.load(saved[:-DIGEST][:-40] + hashlib.sha1(saved[:-DIGEST][:-40]).digest()),
             lambda: pp.Session.load(saved[:60]),
             lambda: session.pixels(1, 1),
@@ -315,7 +315,7 @@ def test_sessions_in_many_threads():
             session.text()
             session.clone().save()
             with pytest.raises(pp.InvalidGameID):
-                pp.Session(puzzle, game_id=f"{session.params}:~")
+                pp.Session(puzzle, game_id=f"{session.params}:~", undo=True)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(run, range(0, 36, 6)))

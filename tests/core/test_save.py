@@ -14,7 +14,7 @@ from ..conftest import levels, play, same
 
 def test_saved_sessions_go_on_alike(puzzle):
     for params in levels(puzzle):
-        session = pp.Session(puzzle, params, seed=3, max_steps=500)
+        session = pp.Session(puzzle, params, seed=3, max_steps=500, undo=True)
         for round_ in range(3):
             play(session, 35, seed=round_)
             for twin in (

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
-from puzzleport.agents import search
 from puzzleport._native import lib
+from puzzleport.agents import search
 
 SMALL = {"fifteen": "2x2", "flood": "3x3c6m5", "samegame": "2x3c3s2", "singles": "2x3de", "net": "2x2"}
 

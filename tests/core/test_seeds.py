@@ -37,7 +37,7 @@ def test_the_same_seed_is_the_same_game_twice_and_in_a_batch(puzzle):
         assert same(a.observe(), b.observe())
         assert play(a, 50) == play(b, 50)
         assert same(a.observe(), b.observe())
-        batch = pp.Batch(puzzle, params, n=3, threads=2)
+        batch = pp.Batch(puzzle, params, num_envs=3, threads=2)
         batch.reset(seed=[7, 42, 42])
         c = pp.Session(puzzle, params, seed=42)
         for slot in (1, 2):

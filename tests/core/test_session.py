@@ -13,7 +13,7 @@ from ..conftest import PUZZLES, levels, play, same
 def test_observations_stay_in_their_bounds(puzzle):
     """10,000 random steps at each level; the fields are as declared all the way."""
     for params in levels(puzzle):
-        batch = pp.Batch(puzzle, params, n=20, threads=1, max_steps=300)
+        batch = pp.Batch(puzzle, params, num_envs=20, threads=1, max_steps=300)
         batch.reset(seed=7)
         random = np.random.default_rng(7)
         changes = 0
@@ -32,7 +32,7 @@ def test_observations_stay_in_their_bounds(puzzle):
 def test_the_mask_is_exact(puzzle):
     """Against brute force: a copy takes each action, and its observation differs just where the mask says so."""
     for params in levels(puzzle):
-        session = pp.Session(puzzle, params, seed=11)
+        session = pp.Session(puzzle, params, seed=11, undo=True)
         for round_ in range(12):
             before, mask = session.observe(), session.mask()
             for action in range(len(session.actions)):
@@ -51,7 +51,7 @@ def test_the_mask_is_exact(puzzle):
 def test_masks_forbid_something(puzzle):
     if puzzle in {"net", "singles"}:
         pytest.skip("its cursor wraps around and its keys always do something: every action is legal nearly always")
-    session = pp.Session(puzzle, seed=5)
+    session = pp.Session(puzzle, seed=5, undo=True)
     legal = np.zeros(len(session.actions), int)
     for _ in range(60):
         legal += session.mask()
@@ -62,7 +62,7 @@ def test_masks_forbid_something(puzzle):
 
 def test_clones_are_independent_and_alike(puzzle):
     for params in levels(puzzle):
-        session = pp.Session(puzzle, params, seed=21)
+        session = pp.Session(puzzle, params, seed=21, undo=True)
         play(session, 40, seed=1)
         twin = session.clone()
         before = session.observe()
@@ -79,7 +79,7 @@ def test_clones_are_independent_and_alike(puzzle):
 
 
 def test_undo_takes_back_moves_one_by_one(puzzle):
-    session = pp.Session(puzzle, seed=31)
+    session = pp.Session(puzzle, seed=31, undo=True)
     # An undo leaves the cursor, and in Mines the mines stay laid.
     kept = {field.name for field in session.fields if field.is_ui or field.name == "laid"}
 
@@ -107,7 +107,7 @@ def test_undo_takes_back_moves_one_by_one(puzzle):
 
 
 def test_the_undo_action_leaves_no_stale_state():
-    session = pp.Session("samegame", "5x5c3s2", seed=1)
+    session = pp.Session("samegame", "5x5c3s2", seed=1, undo=True)
     start = session.observe()
     random = np.random.default_rng(0)
     while not session.moves:
@@ -122,10 +122,10 @@ def test_the_undo_action_leaves_no_stale_state():
 
 def test_hash_tells_states_and_instances_apart(puzzle):
     params = pp.spec(puzzle).easiest_params
-    session = pp.Session(puzzle, params, seed=41)
+    session = pp.Session(puzzle, params, seed=41, undo=True)
     first = session.hash()
-    assert pp.Session(puzzle, params, seed=41).hash() == first
-    assert len({pp.Session(puzzle, params, seed=seed).hash() for seed in range(20)}) > 1
+    assert pp.Session(puzzle, params, seed=41, undo=True).hash() == first
+    assert len({pp.Session(puzzle, params, seed=seed, undo=True).hash() for seed in range(20)}) > 1
     action = int(np.flatnonzero(session.mask())[0])
     session.step(action)
     assert session.hash() != first
@@ -133,7 +133,7 @@ def test_hash_tells_states_and_instances_apart(puzzle):
 
 def test_text_shows_a_board_that_changes_with_the_game(puzzle):
     for params in levels(puzzle):
-        session = pp.Session(puzzle, params, seed=51)
+        session = pp.Session(puzzle, params, seed=51, undo=True)
         texts = {session.text()}
         for round_ in range(10):
             play(session, 10, seed=round_)
@@ -145,7 +145,7 @@ def test_text_shows_a_board_that_changes_with_the_game(puzzle):
 def test_solve_and_solution(puzzle):
     about = pp.spec(puzzle)
     for params in levels(puzzle):
-        session = pp.Session(puzzle, params, seed=61)
+        session = pp.Session(puzzle, params, seed=61, undo=True)
         before = session.observe()
         if not about.can_solve:
             with pytest.raises(pp.NoSolution):

@@ -1,0 +1,350 @@
+/* Batches: many sessions, stepped together by a team of threads. */
+#include "batch.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch/prefetch.h"
+#include "batch/team.h"
+#include "session/internal.h"
+
+/* A place in the batch, and the stream of games that are played there. */
+typedef struct slot {
+    pz_session *session;
+    uint64_t seed, episode;
+    int32_t ended;
+} slot;
+
+struct pz_batch {
+    pz_task task; /* with the texts below */
+    char *params, *seed, *desc;
+    int n;
+    pz_team *team;
+    pz_prefetch *prefetch;
+    slot *slots;
+    pz_layout layout;
+    int n_actions;
+    pz_batch_buffers buffers;
+
+    /* The job of the moment. */
+    const int64_t *actions;
+    const uint8_t *which;
+    int autoreset;
+
+    pz_flag busy; /* one thread at a time: a second one is refused */
+    pthread_mutex_t lock;
+    int error, failed_slot;
+    char message[PZ_MESSAGE];
+};
+
+static void note_error(pz_batch *b, int at, int error)
+{
+    if (error == PZ_INTERRUPTED) *pz_team_cancelled(b->team) = true;
+    pthread_mutex_lock(&b->lock);
+    /* The lowest slot is reported, so that the report does not depend on the threads. */
+    if (!b->error || at < b->failed_slot) {
+        b->error = error;
+        b->failed_slot = at;
+        snprintf(b->message, sizeof b->message, "%s", pz_last_error());
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void bind_slot(pz_batch *b, int at)
+{
+    pz_session *s = b->slots[at].session;
+    if (!s || !b->buffers.records) return;
+    pz_session_bind(s, b->buffers.records + (size_t)at * (size_t)b->layout.record_size,
+                    b->buffers.masks + (size_t)at * (size_t)b->n_actions, NULL);
+    b->buffers.outcomes[at] = *s->outcome;
+}
+
+static bool draw_slot(pz_batch *b, int at, uint8_t *frames)
+{
+    if (!b->slots[at].session) {
+        note_error(b, at, pz_refuse(PZ_ENGINE, "this slot has no game; reset it"));
+        return false;
+    }
+    const pz_batch_buffers *to = &b->buffers;
+    const size_t size = (size_t)to->width * (size_t)to->height * (to->form & PZ_PICTURE_GREY ? 1 : 3);
+    int error = pz_session_pixels(b->slots[at].session, to->width, to->height, to->form, frames + (size_t)at * size);
+    if (error) note_error(b, at, error);
+    return !error;
+}
+
+static int make_game(const void *context, uint64_t seed, uint64_t episode, pz_session **fresh)
+{
+    const pz_batch *b = context;
+    return pz_task_session(&b->task, pz_episode_seed(seed, episode), fresh);
+}
+
+/* Start the episode that the slot's stream is at. */
+static bool start_episode(pz_batch *b, int at)
+{
+    slot *place = &b->slots[at];
+    pz_session *fresh;
+    int error = pz_prefetch_take(b->prefetch, at, place->seed, place->episode, pz_team_cancelled(b->team), &fresh);
+    if (error) {
+        note_error(b, at, error);
+        place->ended = PZ_TRUNCATED; /* so that the next step tries the next puzzle */
+        return false;
+    }
+    if (place->session) {
+        pz_session_take_over(place->session, fresh);
+    } else {
+        place->session = fresh;
+        pz_session_limit(fresh, b->task.max_steps, b->task.max_repeats);
+        bind_slot(b, at);
+    }
+    place->ended = place->session->outcome->ended;
+    pz_prefetch_request(b->prefetch, at, place->seed, place->episode + 1);
+    if (b->buffers.frames) draw_slot(b, at, b->buffers.frames);
+    return true;
+}
+
+static void reset_slots(void *context, int64_t from, int64_t to)
+{
+    pz_batch *b = context;
+    for (int at = (int)from; at < to; at++) {
+        if (b->which && !b->which[at]) continue;
+        if (start_episode(b, at)) b->buffers.outcomes[at] = *b->slots[at].session->outcome;
+    }
+}
+
+/* What a step leads to besides the step itself: a last look and the next episode, or a picture. */
+static void finish_step(pz_batch *b, int at)
+{
+    slot *place = &b->slots[at];
+    const pz_session *s = place->session;
+    b->buffers.outcomes[at] = *s->outcome;
+    place->ended = s->outcome->ended;
+    if (!place->ended || b->autoreset != PZ_AUTORESET_SAME_STEP) {
+        if (b->buffers.frames) draw_slot(b, at, b->buffers.frames);
+        return;
+    }
+    if (b->buffers.final_records) {
+        const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions;
+        memcpy(b->buffers.final_records + (size_t)at * record, s->record, record);
+        memcpy(b->buffers.final_masks + (size_t)at * mask, s->mask, mask);
+    }
+    if (b->buffers.final_frames) draw_slot(b, at, b->buffers.final_frames);
+    place->episode++;
+    start_episode(b, at);
+}
+
+static void step_slot(pz_batch *b, int at, pz_guard *guard)
+{
+    slot *place = &b->slots[at];
+    pz_session *s = place->session;
+    if (place->ended || !s) {
+        if (b->autoreset == PZ_AUTORESET_OFF) return;
+        /* The action is ignored: this step shows the first observation of the next episode. */
+        place->episode++;
+        if (start_episode(b, at)) b->buffers.outcomes[at] = *place->session->outcome;
+        return;
+    }
+    guard->pool = s->pool;
+    guard->session = s;
+    guard->started = 0;
+    pz_step_guarded(s, (int)b->actions[at], false);
+    finish_step(b, at);
+}
+
+/* A batch does not fit into the caches: start to load what the next steps of this run need while one is taken. */
+static void fetch_ahead(const pz_batch *b, int at, int64_t to)
+{
+    if (at + 2 < to && b->slots[at + 2].session) pz_fetch(b->slots[at + 2].session, offsetof(pz_session, params));
+    if (at + 1 < to && b->slots[at + 1].session) pz_session_fetch(b->slots[at + 1].session);
+}
+
+/*
+ * One guard serves a run of slots, not pz_guarded for each: entering it for every step would cost. After a fault
+ * another guard goes on behind the slot that had it.
+ */
+static void step_slots(void *context, int64_t from, int64_t to)
+{
+    pz_batch *b = context;
+    volatile int at = (int)from;
+    while (at < to) {
+        pz_guard guard;
+        pz_enter(&guard, NULL, pz_step_timeout);
+        if (!setjmp(guard.home))
+            for (; at < to; at++) {
+                fetch_ahead(b, at, to);
+                step_slot(b, at, &guard);
+            }
+        if (!pz_conclude(&guard)) continue;
+        b->slots[at].session->fault = guard.error;
+        b->slots[at].ended = PZ_TRUNCATED;
+        note_error(b, at, guard.error);
+        at++;
+    }
+}
+
+static void draw_slots(void *context, int64_t from, int64_t to)
+{
+    pz_batch *b = context;
+    for (int at = (int)from; at < to; at++) draw_slot(b, at, b->buffers.frames);
+}
+
+/* A batch is claimed before anything of it is read or written: another thread may be at work in it. */
+static int claim(pz_batch *b)
+{
+    return atomic_exchange(&b->busy, true) ? pz_refuse(PZ_ENGINE, "this batch is in use by another thread") : PZ_OK;
+}
+
+static int release(pz_batch *b, int error)
+{
+    atomic_store(&b->busy, false);
+    return error;
+}
+
+/* Run a job over the slots of a claimed batch. */
+static int run(pz_batch *b, pz_job job, int64_t grain)
+{
+    b->error = PZ_OK;
+    b->failed_slot = -1;
+    pz_prefetch_after_fork(b->prefetch);
+    pz_team_run(b->team, job, b, b->n, grain);
+    /* A signal that came too late to stop anything must still be reported. */
+    if (*pz_team_cancelled(b->team) && !b->error) note_error(b, 0, pz_refuse(PZ_INTERRUPTED, "interrupted"));
+    return b->error ? pz_refuse(b->error, b->message) : PZ_OK;
+}
+
+int pz_task_session(const pz_task *task, uint64_t seed, pz_session **result)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)seed);
+    const char *instance = task->desc ? NULL : task->seed ? task->seed : digits;
+    return pz_session_new(task->puzzle, task->params, instance, task->desc, task->flags, task->timeout, result);
+}
+
+static char *copy_of(const char *text)
+{
+    char *copy = text ? malloc(strlen(text) + 1) : NULL;
+    return copy ? strcpy(copy, text) : NULL;
+}
+
+int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result)
+{
+    *result = NULL;
+    const char *canonical;
+    int error = pz_params_canonical(task->puzzle, task->params ? task->params : "", 1, 1, &canonical);
+    if (error) return error;
+    pz_batch *b = calloc(1, sizeof *b);
+    if (!b) return pz_refuse(PZ_ENGINE, "out of memory");
+    b->task = *task;
+    b->n = n;
+    pthread_mutex_init(&b->lock, NULL);
+    b->task.params = b->params = copy_of(canonical);
+    b->task.seed = b->seed = copy_of(task->seed);
+    b->task.desc = b->desc = copy_of(task->desc);
+    b->slots = calloc((size_t)n, sizeof *b->slots);
+    b->team = pz_team_new(threads);
+    b->prefetch = pz_prefetch_new(n, make_game, b);
+    const bool copied = b->params && !b->seed == !task->seed && !b->desc == !task->desc;
+    if (!copied || !b->slots || !b->team || !b->prefetch) {
+        pz_batch_free(b);
+        return pz_refuse(PZ_ENGINE, "out of memory");
+    }
+    error = pz_layout_of(task->puzzle, b->params, &b->layout);
+    if (error) {
+        pz_batch_free(b);
+        return error;
+    }
+    for (const pz_action *action = task->puzzle->actions; action->name; action++)
+        if (action->key != PZ_UNDO || (task->flags & PZ_FLAG_UNDO)) b->n_actions++;
+    *result = b;
+    return PZ_OK;
+}
+
+void pz_batch_free(pz_batch *b)
+{
+    if (!b) return;
+    pz_prefetch_free(b->prefetch); /* its thread reads the batch */
+    pz_team_free(b->team);
+    for (int at = 0; b->slots && at < b->n; at++) pz_session_free(b->slots[at].session);
+    free(b->slots);
+    free(b->params);
+    free(b->seed);
+    free(b->desc);
+    pthread_mutex_destroy(&b->lock);
+    free(b);
+}
+
+int pz_batch_threads(const pz_batch *b)
+{
+    return pz_team_size(b->team);
+}
+
+const pz_layout *pz_batch_layout(const pz_batch *b)
+{
+    return &b->layout;
+}
+
+int pz_batch_clone(pz_batch *b, int at, pz_session **result)
+{
+    *result = NULL;
+    int refused = claim(b);
+    if (refused) return refused;
+    if (!b->slots[at].session) return release(b, pz_refuse(PZ_ENGINE, "this slot has no game; reset it"));
+    return release(b, pz_session_clone(b->slots[at].session, result));
+}
+
+void pz_batch_bind(pz_batch *b, const pz_batch_buffers *buffers)
+{
+    b->buffers = *buffers;
+    for (int at = 0; at < b->n; at++) bind_slot(b, at);
+}
+
+int pz_batch_reset(pz_batch *b, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which)
+{
+    int refused = claim(b);
+    if (refused) return refused;
+    for (int at = 0; at < b->n; at++) {
+        if (which && !which[at]) continue;
+        b->slots[at].seed = seeds[at];
+        b->slots[at].episode = episodes[at];
+    }
+    b->which = which;
+    return release(b, run(b, reset_slots, 1));
+}
+
+int pz_batch_step(pz_batch *b, const int64_t *actions, int autoreset)
+{
+    int refused = claim(b);
+    if (refused) return refused;
+    b->actions = actions;
+    b->autoreset = autoreset;
+    return release(b, run(b, step_slots, 16));
+}
+
+int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out)
+{
+    int refused = claim(b);
+    if (refused) return refused;
+    const pz_batch_buffers kept = b->buffers;
+    b->buffers.frames = out;
+    b->buffers.width = width;
+    b->buffers.height = height;
+    b->buffers.form = form;
+    int error = run(b, draw_slots, 4);
+    b->buffers = kept;
+    return release(b, error);
+}
+
+int pz_batch_failed_slot(const pz_batch *b)
+{
+    return b->failed_slot;
+}
+
+void pz_batch_streams(const pz_batch *b, uint64_t *seeds, uint64_t *episodes)
+{
+    for (int at = 0; at < b->n; at++) {
+        seeds[at] = b->slots[at].seed;
+        episodes[at] = b->slots[at].episode;
+    }
+}

@@ -1,0 +1,150 @@
+/*
+ * Pictures of a session: the largest tiles that fit, centred, the rest filled with the background.
+ *
+ * A session keeps its last picture and lets the engine redraw only what changed since. Where the engine's incremental
+ * drawing leaves other pixels than a full one, the puzzle's file says so and every picture is drawn anew. Flashes and
+ * animations are never shown.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "drawing/canvas.h"
+#include "drawing/draw.h"
+#include "session/internal.h"
+
+struct pz_picture {
+    int width, height;
+    uint8_t *pixels;
+    pz_canvas canvas;
+    drawing *dr;
+    game_drawstate *ds;
+    int tile;
+};
+
+enum { MAX_SIDE = 4096 };
+
+static void fitting_size(pz_session *s, int tile, int *width, int *height)
+{
+    s->puzzle->engine->compute_size(s->params, tile, s->ui, width, height);
+}
+
+/* The largest tile size whose picture fits, as the engine's midend would look for it. */
+static int fitting_tile(pz_session *s, int width, int height)
+{
+    int low = 0, high = 1, w, h;
+    for (;;) {
+        fitting_size(s, high, &w, &h);
+        if (w > width || h > height || high > MAX_SIDE) break;
+        low = high;
+        high *= 2;
+    }
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        fitting_size(s, middle, &w, &h);
+        if (w <= width && h <= height)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (!low) {
+        fitting_size(s, 1, &w, &h);
+        pz_fail(PZ_BAD_PARAMS, "a picture of %s %s needs at least %d x %d pixels", s->puzzle->name, s->params_text, w,
+                h);
+    }
+    return low;
+}
+
+static void drop(pz_session *s)
+{
+    pz_picture *p = s->picture;
+    s->picture = NULL;
+    if (!p) return;
+    if (p->ds) s->puzzle->engine->free_drawstate(p->dr, p->ds);
+    if (p->dr) drawing_free(p->dr);
+    pz_canvas_drop(&p->canvas);
+    sfree(p->pixels);
+    sfree(p);
+}
+
+static pz_picture *fresh(pz_session *s, int width, int height)
+{
+    const game *engine = s->puzzle->engine;
+    int tile = fitting_tile(s, width, height), w, h, n;
+    fitting_size(s, tile, &w, &h);
+    pz_picture *p = snew(pz_picture);
+    memset(p, 0, sizeof *p);
+    s->picture = p;
+    p->width = width;
+    p->height = height;
+    p->tile = tile;
+    p->pixels = snewn((size_t)width * (size_t)height * 3, uint8_t);
+    pz_canvas_init(&p->canvas, s->pool);
+    pz_canvas_target(&p->canvas, p->pixels, width, height, (ptrdiff_t)width * 3);
+    float *colours = engine->colours(NULL, &n);
+    pz_canvas_palette(&p->canvas, colours, n);
+    sfree(colours);
+    pz_canvas_frame(&p->canvas, (width - w) / 2, (height - h) / 2, w, h);
+    p->dr = drawing_new(&pz_drawing, NULL, &p->canvas);
+    return p;
+}
+
+/* Bring the session's picture up to date; under a guard. */
+static void draw(pz_session *s, int width, int height)
+{
+    const game *engine = s->puzzle->engine;
+    pz_picture *p = s->picture;
+    if (p && (p->width != width || p->height != height)) drop(s);
+    if (!s->picture) fresh(s, width, height);
+    p = s->picture;
+    const bool whole = s->puzzle->full_redraw || s->puzzle->draw_over;
+    if (p->ds && whole) {
+        engine->free_drawstate(p->dr, p->ds);
+        p->ds = NULL;
+    }
+    if (!p->ds) {
+        p->ds = engine->new_drawstate(p->dr, s->state);
+        engine->set_size(p->dr, p->ds, s->params, p->tile);
+        pz_canvas_unclip(&p->canvas);
+        pz_canvas_clear(&p->canvas, 0);
+    }
+    engine->redraw(p->dr, p->ds, NULL, s->state, +1, s->ui, 0, 0);
+    if (s->puzzle->draw_over) s->puzzle->draw_over(p->dr, p->ds, s->state, s->ui, s->extra);
+}
+
+static uint8_t grey(const uint8_t *rgb)
+{
+    return (uint8_t)((rgb[0] * 77 + rgb[1] * 150 + rgb[2] * 29 + 128) >> 8); /* the weights of ITU-R BT.601 */
+}
+
+static void hand_out(const pz_picture *p, uint8_t *out, int form)
+{
+    const size_t n = (size_t)p->width * (size_t)p->height;
+    const uint8_t *from = p->pixels;
+    if (form & PZ_PICTURE_GREY)
+        for (size_t i = 0; i < n; i++) out[i] = grey(from + 3 * i);
+    else if (form & PZ_PICTURE_PLANES)
+        for (size_t i = 0; i < n; i++)
+            out[i] = from[3 * i], out[n + i] = from[3 * i + 1], out[2 * n + i] = from[3 * i + 2];
+    else
+        memcpy(out, from, 3 * n);
+}
+
+typedef struct wanted {
+    int width, height, form;
+    uint8_t *out;
+} wanted;
+
+static void draw_wanted(pz_session *s, void *context)
+{
+    const wanted *w = context;
+    if (w->width < 1 || w->height < 1 || w->width > MAX_SIDE || w->height > MAX_SIDE)
+        pz_fail(PZ_BAD_PARAMS, "a picture is 1 to %d pixels wide and high, not %d x %d", MAX_SIDE, w->width, w->height);
+    draw(s, w->width, w->height);
+    hand_out(s->picture, w->out, w->form);
+}
+
+int pz_session_pixels(pz_session *s, int width, int height, int form, uint8_t *out)
+{
+    wanted picture = {width, height, form, out};
+    return pz_call(s, draw_wanted, &picture);
+}

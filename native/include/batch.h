@@ -1,0 +1,56 @@
+/*
+ * Batches, n sessions of one puzzle and one set of parameters that are stepped together on several threads; and
+ * rollouts.
+ */
+#ifndef PZ_BATCH_H
+#define PZ_BATCH_H
+
+#include "session.h"
+
+typedef struct pz_batch pz_batch;
+
+enum pz_autoreset { PZ_AUTORESET_OFF = 0, PZ_AUTORESET_NEXT_STEP = 1, PZ_AUTORESET_SAME_STEP = 2 };
+
+/*
+ * What the caller allocates once and every call fills; the final_ ones, for the same-step autoreset only, may be
+ * NULL.
+ */
+typedef struct pz_batch_buffers {
+    uint8_t *records, *masks;
+    pz_outcome *outcomes;
+    uint8_t *final_records, *final_masks;
+    uint8_t *frames, *final_frames; /* NULL, or pictures of this size and form, drawn along with every step */
+    int32_t width, height, form;
+} pz_batch_buffers;
+
+/* What is played and how. With a seed or a description, every episode plays that one instance. */
+typedef struct pz_task {
+    const pz_puzzle *puzzle;
+    const char *params, *seed, *desc;
+    int flags, max_steps, max_repeats;
+    double timeout;
+} pz_task;
+
+/* A session of the task's one instance, or of this seed's; its limits are not set yet. */
+int pz_task_session(const pz_task *task, uint64_t seed, pz_session **result);
+
+int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result);
+void pz_batch_free(pz_batch *batch);
+int pz_batch_threads(const pz_batch *batch);
+const pz_layout *pz_batch_layout(const pz_batch *batch);
+int pz_batch_clone(pz_batch *batch, int slot, pz_session **result); /* a copy: the batch keeps its own sessions */
+void pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
+
+/* Start episode number episodes[i] of stream seeds[i] in every slot for which which[i] is set (all when NULL). */
+int pz_batch_reset(pz_batch *batch, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
+int pz_batch_step(pz_batch *batch, const int64_t *actions, int autoreset);
+int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out);
+int pz_batch_failed_slot(const pz_batch *batch); /* after an error: where it happened */
+void pz_batch_streams(const pz_batch *batch, uint64_t *seeds, uint64_t *episodes);
+
+/* Whole episodes in C, one per seed: what became of each, and after how many steps. */
+enum pz_policy { PZ_POLICY_RANDOM = 0, PZ_POLICY_MASKED = 1 };
+int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
+               int32_t *steps, volatile int64_t *progress);
+
+#endif

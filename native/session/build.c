@@ -1,0 +1,232 @@
+/*
+ * Building games: from parameters and a seed or a description to a session, and one session taking over another's
+ * game.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drawing/draw.h"
+#include "session/internal.h"
+
+double pz_max_cells = 2500;
+
+/* Held while a puzzle that builds its complaints about a description in a static buffer looks at one. */
+PZ_LOCK(validate_lock)
+
+static int side(const game_params *params, int offset)
+{
+    return *(const int *)((const char *)params + offset);
+}
+
+static void check_cells(const pz_puzzle *puzzle, const game_params *params)
+{
+    const double cells = puzzle->cells ? puzzle->cells(params)
+                                       : (double)side(params, puzzle->sides[0]) * side(params, puzzle->sides[1]);
+    if (cells > pz_max_cells)
+        pz_fail(PZ_BAD_PARAMS, "%.0f cells are more than the limit of %.0f (set_max_cells raises it)", cells,
+                pz_max_cells);
+}
+
+game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate)
+{
+    game_params *params = puzzle->engine->default_params();
+    if (text) puzzle->engine->decode_params(params, text);
+    const char *complaint = puzzle->engine->validate_params(params, to_generate);
+    if (!complaint && puzzle->check_params) complaint = puzzle->check_params(params);
+    if (complaint) pz_fail(PZ_BAD_PARAMS, "%s", complaint);
+    check_cells(puzzle, params);
+    return params;
+}
+
+static void validate_desc(const pz_puzzle *puzzle, const game_params *params, const char *desc, int error)
+{
+    pz_guard *guard = pz_current_guard();
+    if (puzzle->static_complaint) {
+        pthread_mutex_lock(&validate_lock);
+        guard->locked = &validate_lock;
+    }
+    const char *complaint = puzzle->engine->validate_desc(params, desc);
+    if (!complaint && puzzle->check_desc) complaint = puzzle->check_desc(params, desc);
+    char copy[PZ_MESSAGE];
+    snprintf(copy, sizeof copy, "%s", complaint ? complaint : "");
+    if (puzzle->static_complaint) {
+        guard->locked = NULL;
+        pthread_mutex_unlock(&validate_lock);
+    }
+    if (complaint) pz_fail(error, "%s", copy);
+}
+
+/* Generate in a pool that is dropped afterwards: what the engine needed for it, or leaked, is not the game's. */
+void pz_generate(pz_session *s)
+{
+    pz_guard *guard = pz_current_guard();
+    pz_pool_free(s->scratch); /* of a generation that was interrupted */
+    s->scratch = pz_pool_new();
+    if (!s->scratch) pz_fail(PZ_ENGINE, "out of memory");
+    guard->pool = s->scratch;
+    random_state *random = random_new(s->seed, (int)strlen(s->seed));
+    char *aux = NULL, *desc = s->puzzle->engine->new_desc(s->params, random, &aux, true);
+    guard->pool = s->pool;
+    if (!s->desc) s->desc = dupstr(desc);
+    s->aux = aux && !strcmp(desc, s->desc) ? dupstr(aux) : NULL; /* the solution of this game and no other */
+    pz_pool_free(s->scratch);
+    s->scratch = NULL;
+}
+
+/* Needs puzzle, params_text, and either seed or desc; runs under a guard with the session's pool. */
+void pz_build(pz_session *s)
+{
+    const game *engine = s->puzzle->engine;
+    s->params = pz_decode(s->puzzle, s->params_text, true);
+    s->params_text = engine->encode_params(s->params, true);
+    if (!s->desc) {
+        pz_generate(s);
+        validate_desc(s->puzzle, s->params, s->desc, PZ_ENGINE);
+    } else {
+        validate_desc(s->puzzle, s->params, s->desc, PZ_BAD_ID);
+    }
+    s->layout = pz_layout_hold(s->puzzle, s->params_text, s->params);
+    s->state = engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);
+    pz_pool_clean(s->pool, true);
+    s->ui = engine->new_ui(s->state);
+    s->trial_ui = engine->new_ui(s->state);
+    pz_pool_clean(s->pool, false);
+    if (s->puzzle->start_ui) s->puzzle->start_ui(s->state, s->ui, s->extra);
+    s->dr = drawing_new(&pz_no_drawing, NULL, NULL);
+    s->ds = engine->new_drawstate(s->dr, s->state);
+    engine->set_size(s->dr, s->ds, s->params, engine->preferred_tilesize);
+    if (s->flags & (PZ_FLAG_UNDO | PZ_FLAG_HISTORY)) s->history = snewn(PZ_HISTORY, game_state *);
+    s->own_record = snewn(s->layout->record_size + 8, char);
+    s->trial_record = snewn(s->layout->record_size + 8, char);
+    memset(s->own_record, 0, (size_t)s->layout->record_size + 8);
+    memset(s->trial_record, 0, (size_t)s->layout->record_size + 8);
+    s->record = s->own_record;
+    s->mask = s->own_mask;
+    s->outcome = &s->own_outcome;
+    s->instance = pz_hash_bytes(s->puzzle->name, strlen(s->puzzle->name), 2);
+    s->instance = pz_hash_bytes(s->params_text, strlen(s->params_text), s->instance);
+}
+
+void pz_name_instance(pz_session *s)
+{
+    const char *desc = s->privdesc ? s->privdesc : s->desc;
+    s->instance_hash = pz_hash_bytes(desc, strlen(desc), s->instance);
+}
+
+pz_session *pz_blank(const pz_puzzle *puzzle, int flags)
+{
+    pz_session *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->puzzle = puzzle;
+    s->flags = flags;
+    s->n_players = 1;
+    s->pool = pz_pool_new();
+    for (const pz_action *action = puzzle->actions; action->name; action++)
+        if (action->key != PZ_UNDO || (flags & PZ_FLAG_UNDO)) s->n_actions++;
+    if (s->pool) return s;
+    free(s);
+    return NULL;
+}
+
+void pz_session_free(pz_session *s)
+{
+    if (!s) return;
+    pz_pool_free(s->pool);
+    pz_pool_free(s->scratch);
+    pz_layout_release(s->layout);
+    free(s);
+}
+
+typedef struct new_game {
+    const char *params, *seed, *desc;
+} new_game;
+
+static void start_game(pz_session *s, void *context)
+{
+    const new_game *wanted = context;
+    s->params_text = wanted->params ? dupstr(wanted->params) : NULL;
+    s->seed = wanted->seed ? dupstr(wanted->seed) : NULL;
+    s->desc = wanted->desc ? dupstr(wanted->desc) : NULL;
+    pz_build(s);
+    pz_name_instance(s);
+    /* The engine lets descriptions pass that no generator would write. */
+    if (wanted->desc) pz_check_board(s, s->state, PZ_BAD_ID);
+    pz_publish(s);
+}
+
+int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed, const char *desc, int flags,
+                   double timeout, pz_session **result)
+{
+    *result = NULL;
+    pz_session *s = pz_blank(puzzle, flags);
+    if (!s) return pz_refuse(PZ_ENGINE, "out of memory");
+    new_game wanted = {params, seed, desc};
+    int error = pz_guarded(s->pool, s, timeout, true, start_game, &wanted);
+    if (error)
+        pz_session_free(s);
+    else
+        *result = s;
+    return error;
+}
+
+/* All of it but the mark that a thread is at work. */
+static void move_game(pz_session *to, const pz_session *from)
+{
+    const size_t head = offsetof(pz_session, puzzle);
+    memcpy((char *)to + head, (const char *)from + head, sizeof *to - head);
+}
+
+void pz_bind(pz_session *s, void *record, uint8_t *mask, pz_outcome *outcome)
+{
+    char *to = record ? record : s->own_record;
+    if (to != s->record) memcpy(to, s->record, (size_t)s->layout->record_size);
+    s->record = to;
+    uint8_t *bits = mask ? mask : s->own_mask;
+    if (bits != s->mask) memcpy(bits, s->mask, (size_t)s->n_actions);
+    s->mask = bits;
+    pz_outcome *verdict = outcome ? outcome : &s->own_outcome;
+    if (verdict != s->outcome) *verdict = *s->outcome;
+    s->outcome = verdict;
+}
+
+void pz_session_take_over(pz_session *s, pz_session *from)
+{
+    char *record = s->record == s->own_record ? NULL : s->record;
+    uint8_t *mask = s->mask == s->own_mask ? NULL : s->mask;
+    pz_outcome *outcome = s->outcome == &s->own_outcome ? NULL : s->outcome;
+    pz_session old;
+    move_game(&old, s);
+    move_game(s, from);
+    s->max_steps = old.max_steps;
+    s->max_repeats = old.max_repeats;
+    s->record = s->own_record;
+    s->mask = s->own_mask;
+    s->outcome = &s->own_outcome;
+    if (old.layout->record_size == s->layout->record_size) pz_bind(s, record, mask, outcome);
+    move_game(from, &old);
+    pz_session_free(from);
+}
+
+int pz_session_reset(pz_session *s, const char *params, const char *seed, const char *desc, double timeout)
+{
+    if (atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
+        return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
+    pz_session *fresh;
+    int error = pz_session_new(s->puzzle, params ? params : s->params_text, seed, desc, s->flags, timeout, &fresh);
+    if (!error && s->n_players > 1) {
+        error = pz_session_players(fresh, s->n_players);
+        if (error) pz_session_free(fresh);
+    }
+    if (!error) pz_session_take_over(s, fresh);
+    pz_release(s);
+    return error;
+}
+
+void pz_supersede(pz_session *s, const char *desc, const char *privdesc)
+{
+    s->desc = dupstr(desc);
+    s->privdesc = privdesc ? dupstr(privdesc) : NULL;
+    pz_name_instance(s);
+}

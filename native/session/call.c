@@ -1,0 +1,90 @@
+/*
+ * Calls into the engine. All of them run under a guard, and what goes wrong in one comes back as an error code with a
+ * text.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "session/internal.h"
+
+double pz_step_timeout = 30;
+
+const char *pz_last_error(void)
+{
+    return pz_thread_notes()->error;
+}
+
+int pz_refuse(int error, const char *reason)
+{
+    snprintf(pz_thread_notes()->error, PZ_MESSAGE, "%s", reason);
+    return error;
+}
+
+int pz_conclude(pz_guard *guard)
+{
+    pz_leave(guard);
+    if (guard->error) memcpy(pz_thread_notes()->error, guard->message, PZ_MESSAGE);
+    return guard->error;
+}
+
+int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interruptible, pz_work work, void *context)
+{
+    pz_guard guard;
+    pz_enter(&guard, pool, timeout);
+    guard.session = session;
+    if (interruptible) {
+        guard.interruptible = true;
+        guard.started = pz_now();
+    }
+    if (!setjmp(guard.home)) work(session, context);
+    return pz_conclude(&guard);
+}
+
+int pz_claim(pz_session *s)
+{
+    if (atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
+        return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
+    if (!s->fault) return PZ_OK;
+    pz_release(s);
+    return pz_refuse(PZ_ENGINE, "this session ended with an engine fault; reset it");
+}
+
+void pz_release(pz_session *s)
+{
+    atomic_store_explicit(&s->busy, false, memory_order_release);
+}
+
+/* After a fault the engine's memory cannot be trusted: the game is over for good, and every later call says so. */
+static int finish(pz_session *s, int error)
+{
+    if (error == PZ_ENGINE || error == PZ_TIMEOUT) s->fault = error;
+    pz_release(s);
+    return error;
+}
+
+int pz_call(pz_session *s, pz_work work, void *context)
+{
+    int refused = pz_claim(s);
+    return refused ? refused : finish(s, pz_guarded(s->pool, s, pz_step_timeout, false, work, context));
+}
+
+int pz_call_interruptible(pz_session *s, pz_work work, void *context)
+{
+    int refused = pz_claim(s);
+    return refused ? refused : finish(s, pz_guarded(s->pool, s, pz_step_timeout, true, work, context));
+}
+
+/*
+ * What pz_call would do, written out. A function that calls setjmp is never inlined, so the helper would add two calls
+ * to every step.
+ */
+int pz_session_step(pz_session *s, int action)
+{
+    int refused = pz_claim(s);
+    if (refused) return refused;
+    pz_guard guard;
+    pz_enter(&guard, s->pool, pz_step_timeout);
+    guard.session = s;
+    if (!setjmp(guard.home)) pz_step_guarded(s, action, false);
+    return finish(s, pz_conclude(&guard));
+}
