@@ -118,6 +118,7 @@ def prepare(
     params = task.game_id or task.params
     result = Result(name or playing.name, task.puzzle, params, "", task.max_steps, task.undo, playing.fingerprint)
     result.episodes, result.max_repeats = episodes, task.max_repeats
+    seeds: Callable[[int], int]
     if evalset is not None:
         if seed is not None:
             raise UnknownOption("an evaluation has a seed or an evalset, not both")
@@ -126,7 +127,7 @@ def prepare(
         instances = frozen(evalset, params_of={task.puzzle: params})[task.puzzle].seeds
         if episodes > len(instances):
             raise ValueError(f"the evaluation set {evalset} has {len(instances)} instances, not {episodes}")
-        result.seeds, seeds = f"evalset {evalset}", instances.__getitem__
+        result.seeds, seeds = f"evalset {evalset}", lambda number: instances[number]
     else:
         first = _adopted_seed(result, known) if seed is None else check_seed(seed)
         result.seeds, seeds = f"seed {first}", lambda number: episode_seed(first, number)

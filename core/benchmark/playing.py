@@ -44,15 +44,14 @@ def _play_in_c(name: str) -> Play:
 
     def play(block: Block) -> Outcome:
         task = block.task
-        if task.game_id is not None or task.max_repeats:  # the native loop knows neither
-            return play_batch(agents.policy(name), block)
         played = rollout(
             task.puzzle,
-            task.params,
+            task.game_id or task.params,
             policy=name,  # type: ignore[arg-type]
             seeds=block.seeds,
             undo=task.undo,
             max_steps=task.max_steps,
+            max_repeats=task.max_repeats,
             timeout=task.timeout,
             threads=block.threads,
         )

@@ -198,7 +198,10 @@ def _draw_lengths(axes: Any, comparison: Comparison, names: list[str], colours: 
         axes.set_axis_off()
         return
     means = [float(np.mean([bound(*comparison.settings[at]) for at in common]))]
-    means += [float(np.mean([cells[at].mean for at in common])) for cells in by_column]  # type: ignore[union-attr]
+    for cells in by_column:
+        means.append(
+            float(np.mean([cell.mean for at in common if (cell := cells[at]) is not None and cell.mean is not None]))
+        )
     axes.barh(["bound", *names], means, color=["0.6", *colours])
     axes.bar_label(axes.containers[0], fmt="{:,.0f}", padding=3)
     axes.margins(x=0.2)

@@ -55,7 +55,7 @@ def hint(session: Session) -> str:
 
 
 def press(session: Session, key: Key) -> str | None:
-    """Do what a key asks for; a message for the player, or None for quit."""
+    """Do what a key asks for; a message to show, or None to quit."""
     if key in {"q", "\x03", "\x04", "\x1b"}:
         return None
     if key == "h":
@@ -85,7 +85,7 @@ def _state(session: Session, message: str) -> str:
 
 
 def play(session: Session, read: Callable[[], Key], show: Callable[[Session, str], None]) -> None:
-    """Show, read, do, until the player leaves."""
+    """Show, read, do, until the person leaves."""
     message: str | None = help_line(session)
     while message is not None:
         show(session, _state(session, message))

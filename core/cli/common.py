@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def _fail(message: str) -> None:
 class PuzzleNames(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """``all``, or names of puzzles with commas between them."""
 
-    name = "NAME[,NAME...]|all"
+    name = "puzzles"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:  # noqa: ANN401 (click's signature)
         """Split and check the names."""
@@ -145,19 +146,22 @@ class RewardPairs(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 class Options:
     """Options that several commands share: one name, one default and one text for each."""
 
-    puzzle = click.option(
-        "--puzzle", "names", type=PuzzleNames(), default="all", help="Names with commas between them, or all."
+    _puzzle = partial(
+        click.option,
+        *("--puzzle", "names"),
+        type=PuzzleNames(),
+        metavar="NAME[,NAME...]|all",
+        help="Names with commas between them, or all.",
     )
-    one_or_more = click.option(
-        "--puzzle", "names", type=PuzzleNames(), required=True, help="Names with commas between them, or all."
-    )
+    puzzle = _puzzle(default="all", show_default=True)
+    one_or_more = _puzzle(required=True)
     level = click.option(
         "--level", type=click.Choice(LEVELS), default="easiest", show_default=True, help="Which parameters."
     )
     level_or_params = click.option(
         "--level", default="easiest", show_default=True, help=f"{', '.join(LEVELS)}, or parameters such as 5x5."
     )
-    seed = click.option("--seed", type=int, help="Of the stream of instances. Without it, one is drawn and told.")
+    seed = click.option("--seed", type=int, help="Of the stream of instances. Without it, one is drawn and printed.")
     undo = click.option("--undo/--no-undo", default=False, help="Whether UNDO is one of the actions.")
     max_steps = click.option(
         "--max-steps", default=DEFAULT_MAX_STEPS, show_default=True, help="After how many steps an episode is cut off."
