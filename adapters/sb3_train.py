@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium import spaces
 
 import puzzleport as pp
-from puzzleport.adapters.gymnasium import space_of
+from puzzleport.adapters.gymnasium_spaces import space_of
 from puzzleport.adapters.sb3 import sb3_vec_env
 from puzzleport.files import aside, write
 

@@ -33,7 +33,7 @@ from .rewards import PAPER_REWARDS, Rewards
 from .session import Session, Status, Step
 from .task import BatchEpisodes, Episodes, Stream, Task, TaskOptions
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "PAPER_REWARDS",
