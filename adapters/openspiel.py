@@ -150,7 +150,7 @@ def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, stepwise: bool = F
         max_num_players=1,
         min_num_players=1,
         provides_information_state_string=True,
-        # There is such a tensor, but who sees this flag prefers it, and to a learner every path would be a new state.
+        # There is such a tensor, but learners that see this flag prefer it, and then every path is a new state to them.
         provides_information_state_tensor=False,
         provides_observation_string=True,
         provides_observation_tensor=True,

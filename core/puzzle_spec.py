@@ -38,7 +38,7 @@ class Field:
     high: int
     about: str
     is_ui: bool
-    """Whether it belongs to the cursor and its kin rather than to the board."""
+    """Whether it belongs to the cursor, or to what is held or selected with it, and not to the board."""
     offset: int
     """Where it starts in the record of all fields, in bytes."""
 
