@@ -46,6 +46,7 @@ bench: build
 
 golden: build
 	$(BIN)/python -m tests.golden_playthrough
+	$(BIN)/python -m tests.golden_fields
 
 gallery: build
 	$(BIN)/python tools/gallery.py docs/gallery.png
