@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
-from puzzleport.agents import search
 from puzzleport._native import lib
+from puzzleport.agents import search
 
 SMALL = {"fifteen": "2x2", "flood": "3x3c6m5", "samegame": "2x3c3s2", "singles": "2x3de", "net": "2x2"}
 
@@ -86,7 +86,7 @@ def test_plain_searches_say_what_they_left_out():
 
 
 def test_every_puzzle_can_be_searched(puzzle):
-    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=4)
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=4, undo=True)
     before = (session.hash(), session.steps, session.moves)
     result = search.mcts(session, 60, rollout_depth=20, seed=1, stop=False)
     again = search.mcts(session, 60, rollout_depth=20, seed=1, stop=False)
@@ -222,7 +222,7 @@ def test_a_judge_that_fails_leaves_no_trace():
 
 
 def test_only_undo_is_left():
-    session = pp.Session("pegs", pp.spec("pegs").easiest_params, seed=0)
+    session = pp.Session("pegs", pp.spec("pegs").easiest_params, seed=0, undo=True)
     random = np.random.default_rng(0)
     while session.mask()[:-1].any():
         session.step(int(random.choice(np.flatnonzero(session.mask()[:-1]))))
