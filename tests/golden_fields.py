@@ -57,9 +57,9 @@ def rows(puzzle: str, params: str) -> list[list[str]]:
         if session.terminated:
             session.reset(seed=step)
         session.step(int(random.integers(len(session.actions))))
-    for seed in range(20):  # legal play, and then the end of the game
+    for seed in range(40):  # legal play, longer each time, and then the end of the game
         session.reset(seed=seed)
-        for _ in range(seed):
+        for _ in range(10 * seed):
             if not session.terminated:
                 session.step(int(random.choice(np.flatnonzero(session.mask()))))
         look(session.observe(copy=False))
