@@ -297,3 +297,19 @@ def test_a_pool_keeps_to_its_limit():
     finally:
         lib.pz_pool_limit = limit
     pp.Session("net", "10x10", 1)
+
+
+def test_every_kind_of_error_of_black_box_comes():
+    """A shot that the marked balls contradict, and one that the check has added."""
+    (field,) = (field for field in pp.spec("blackbox").fields("w4h2m2M2") if field.name == "errors")
+    seen, random = set(), np.random.default_rng(0)
+    for seed in range(200):
+        session = pp.Session("blackbox", "w4h2m2M2", seed, max_steps=0)
+        for _ in range(300):
+            if session.terminated:
+                break
+            session.step(int(random.choice(np.flatnonzero(session.mask()))))
+            seen |= set(session.observe(copy=False)["errors"].tolist())
+        if len(seen) > field.high - field.low:
+            break
+    assert seen == set(range(field.low, field.high + 1))
