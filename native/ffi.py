@@ -70,6 +70,7 @@ int pz_session_undo(pz_session *session);
 int pz_session_solve(pz_session *session);
 int pz_session_solution(pz_session *session, void *record);
 int pz_session_plan(pz_session *session, double timeout, int32_t **actions, int32_t *count);
+int pz_session_next_key(pz_session *session, double timeout, int32_t *action, char **purpose);
 int pz_session_text(pz_session *session, char **text);
 int pz_session_pixels(pz_session *session, int width, int height, int form, uint8_t *out);
 int pz_session_save(pz_session *session, uint8_t **bytes, int64_t *size);

@@ -183,6 +183,19 @@ typedef struct pz_action {
 
 enum { PZ_UNDO = -1 }; /* the key of UNDO, which no backend sees */
 
+/* What a player sees, and an expert by sight decides by. */
+typedef struct pz_sight {
+    const pz_layout *layout;
+    const char *record; /* one observation */
+    const char *params;
+} pz_sight;
+
+/* A key to press where the cursor has to go first, and what that is for. */
+typedef struct pz_aim {
+    int x, y, key;
+    char purpose[120];
+} pz_aim;
+
 typedef struct pz_puzzle {
     const char *name;          /* the backend's file name: "fifteen" */
     const char *title;         /* for people: "Fifteen" */
@@ -213,6 +226,8 @@ typedef struct pz_puzzle {
     double (*optimal_steps)(const game_params *params);
 
     bool hidden;               /* the description gives the answer away: show params#seed */
+    /* Where something is hidden: what an expert does next, by what it sees alone. Fails with PZ_NO_PLAN. */
+    pz_aim (*expert)(const pz_sight *seen);
 
     void (*fields)(const game_params *params, pz_layout *layout);
     void (*observe)(const game_state *state, pz_writer *out);

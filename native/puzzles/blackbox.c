@@ -1,3 +1,4 @@
+#include "planning/experts.h"
 #include "puzzle.h"
 #define thegame pz_game_blackbox
 #include <blackbox.c>
@@ -187,6 +188,7 @@ PZ_PUZZLE(blackbox,
     .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
+    .expert = pz_blackbox_expert,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,

@@ -1,3 +1,4 @@
+#include "planning/experts.h"
 #include "puzzle.h"
 #define thegame pz_game_guess
 #include <guess.c>
@@ -150,6 +151,7 @@ PZ_PUZZLE(guess,
     .sides = PZ_SIDES(npegs, nguesses),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
+    .expert = pz_guess_expert,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,

@@ -1,3 +1,4 @@
+#include "planning/experts.h"
 #include "puzzle.h"
 #define thegame pz_game_mines
 #include <mines.c>
@@ -151,6 +152,7 @@ PZ_PUZZLE(mines,
     .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
+    .expert = pz_mines_expert,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
