@@ -22,9 +22,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "mutants"
@@ -93,7 +96,7 @@ C_OPERATORS = [
 ]
 
 
-def of_c(path: Path) -> Iterator[Mutant]:
+def of_c(path: Path) -> Iterator[Callable[[], Mutant | None]]:
     """The mutants of a C file: never of comments, includes, declarations or text."""
     lines, comment = path.read_text().splitlines(keepends=True), False
     for number, line in enumerate(lines):
@@ -107,7 +110,8 @@ def of_c(path: Path) -> Iterator[Mutant]:
                 new = code[: found.start()] + found.expand(replacement) + code[found.end() :]
                 if new != code:
                     text = "".join([*lines[:number], new + line[len(code) :], *lines[number + 1 :]])
-                    yield Mutant(str(path.relative_to(ROOT)), number + 1, line, new, text)
+                    mutant = Mutant(str(path.relative_to(ROOT)), number + 1, line, new, text)
+                    yield lambda mutant=mutant: mutant
 
 
 PYTHON_OPERATORS = (
@@ -117,27 +121,40 @@ PYTHON_OPERATORS = (
 )
 
 
-def of_python(path: Path) -> Iterator[Mutant]:
+def of_python(path: Path) -> Iterator[Callable[[], Mutant | None]]:
     """The mutants of a Python file, by those of cosmic-ray's operators that a slip could make."""
-    from cosmic_ray.mutating import mutate_code
+    import parso
     from cosmic_ray.plugins import get_operator, operator_names
 
     code = path.read_text()
-    before = code.splitlines()
+    tree = list(_nodes(parso.parse(code)))
     for name in filter(re.compile(PYTHON_OPERATORS).search, operator_names()):
         operator = get_operator(name)()
-        for occurrence in range(200):
-            text = mutate_code(code, operator, occurrence)
-            if text is None:
-                break
-            after = text.splitlines()
-            changed = next((at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), None)
-            if changed is not None and '"""' not in before[changed]:
-                yield Mutant(str(path.relative_to(ROOT)), changed + 1, before[changed], after[changed], text)
+        places = sum(len(list(operator.mutation_positions(node))) for node in tree)
+        for place in range(places):
+            yield partial(_mutated, path, code, operator, place)
 
 
-def candidates(only: list[str]) -> list[Mutant]:
-    """All mutants of the files below some folders."""
+def _nodes(node: Any) -> Iterator[Any]:  # noqa: ANN401 (a node of parso's tree)
+    yield node
+    for child in getattr(node, "children", ()):
+        yield from _nodes(child)
+
+
+def _mutated(path: Path, code: str, operator: Any, place: int) -> Mutant | None:  # noqa: ANN401 (cosmic-ray's)
+    """One of the places where an operator applies, broken; None for text that nobody runs."""
+    from cosmic_ray.mutating import mutate_code
+
+    text = mutate_code(code, operator, place)
+    before, after = code.splitlines(), (text or "").splitlines()
+    changed = next((at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), None)
+    if changed is None or before[changed].lstrip().startswith(('"', "assert ")):
+        return None
+    return Mutant(str(path.relative_to(ROOT)), changed + 1, before[changed], after[changed], str(text))
+
+
+def candidates(only: list[str]) -> list[Callable[[], Mutant | None]]:
+    """All mutants of the files below some folders, each made when it is asked for."""
     found = []
     for folder in only:
         base = ROOT / folder
@@ -260,9 +277,9 @@ def main() -> None:
         chosen = fixed()
     else:
         everything = candidates(options.only)
-        chosen = [
-            (one, "") for one in random.Random(options.seed).sample(everything, min(options.sample, len(everything)))
-        ]
+        random.Random(options.seed).shuffle(everything)
+        real = (mutant for make in everything if (mutant := make()) is not None)
+        chosen = [(mutant, "") for mutant in islice(real, options.sample)]
         print(f"{len(chosen)} of {len(everything)} mutants", flush=True)
     work: queue.Queue[tuple[Mutant, str]] = queue.Queue()
     for item in chosen:
