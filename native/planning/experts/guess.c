@@ -46,7 +46,7 @@ static int smaller(int a, int b)
 
 static size_t row_size(const clues *g)
 {
-    return sizeof(row) + (size_t)g->pegs;
+    return (sizeof(row) + (size_t)g->pegs + 1) & ~(size_t)1; /* the counts stay aligned */
 }
 
 static row *row_at(const clues *g, const rows *in, int i)
