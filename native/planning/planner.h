@@ -46,6 +46,7 @@ typedef struct pz_planner {
     const char *here_board; /* and whose board that is */
     int32_t *keys; /* of the plan so far, PZ_LONGEST_PLAN at most */
     int length;
+    bool *stranded; /* set where this strategy finds no way on */
 } pz_planner;
 
 /*

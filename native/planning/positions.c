@@ -138,7 +138,7 @@ bool pz_press(pz_planner *p, const pz_positions *in, const pz_position *at, int 
     if (p->here_board != home) memcpy(p->here, home, board);
     p->here_board = home;
     memcpy(p->here + board, at->record + board, ui);
-    pz_tick();
+    pz_burn_bytes((size_t)s->layout->record_size);
     s->state = at->state;
     s->ui = at->ui;
     memcpy(s->extra, at->extra, sizeof s->extra);
