@@ -19,6 +19,7 @@ struct pz_picture {
     drawing *dr;
     game_drawstate *ds;
     int tile;
+    bool whole; /* false while it is drawn, and after that was interrupted */
 };
 
 enum { MAX_SIDE = 4096 };
@@ -93,11 +94,11 @@ static void draw(pz_session *s, int width, int height)
 {
     const game *engine = s->puzzle->engine;
     pz_picture *p = s->picture;
-    if (p && (p->width != width || p->height != height)) drop(s);
+    if (p && (p->width != width || p->height != height || !p->whole)) drop(s);
     if (!s->picture) fresh(s, width, height);
     p = s->picture;
-    const bool whole = s->puzzle->full_redraw || s->puzzle->draw_over;
-    if (p->ds && whole) {
+    p->whole = false;
+    if (p->ds && (s->puzzle->full_redraw || s->puzzle->draw_over)) {
         engine->free_drawstate(p->dr, p->ds);
         p->ds = NULL;
     }
@@ -109,6 +110,7 @@ static void draw(pz_session *s, int width, int height)
     }
     engine->redraw(p->dr, p->ds, NULL, s->state, +1, s->ui, 0, 0);
     if (s->puzzle->draw_over) s->puzzle->draw_over(p->dr, p->ds, s->state, s->ui, s->extra);
+    p->whole = true;
 }
 
 static uint8_t grey(const uint8_t *rgb)
@@ -146,5 +148,5 @@ static void draw_wanted(pz_session *s, void *context)
 int pz_session_pixels(pz_session *s, int width, int height, int form, uint8_t *out)
 {
     wanted picture = {width, height, form, out};
-    return pz_call(s, draw_wanted, &picture);
+    return pz_call_interruptible(s, draw_wanted, &picture);
 }

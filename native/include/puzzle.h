@@ -259,11 +259,16 @@ typedef struct pz_puzzle {
      * errors.
      */
     const char *goal;
+    /*
+     * NULL, or likewise the names of fields of marks: a solution needs none of them, but where it has none, one is in
+     * the way.
+     */
+    const char *marks;
     /* NULL, or how far a state is from being solved, for a puzzle that must be searched: 0 when it is. */
     int (*distance)(const game_state *state);
     /*
-     * NULL, or the engine's next moves from here as it writes them, separated by spaces (smalloc'ed), or NULL for
-     * none.
+     * NULL, or what writes the next moves from here as the engine does, separated by spaces (smalloc'ed). It returns
+     * NULL where a search over boards may find more, and fails with PZ_NO_PLAN where that is hopeless.
      */
     char *(*guide)(const game_state *state, const char *aux);
     /* The engine writes its complaint about a description to a static buffer: one thread at a time. */

@@ -32,10 +32,7 @@ int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interrup
     pz_guard guard;
     pz_enter(&guard, pool, timeout);
     guard.session = session;
-    if (interruptible) {
-        guard.interruptible = true;
-        guard.started = pz_now();
-    }
+    if (interruptible) pz_watch(&guard);
     if (!setjmp(guard.home)) work(session, context);
     return pz_conclude(&guard);
 }
@@ -46,7 +43,8 @@ int pz_claim(pz_session *s)
         return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
     if (!s->fault) return PZ_OK;
     pz_release(s);
-    return pz_refuse(PZ_ENGINE, "this session ended with an engine fault; reset it");
+    return pz_refuse(PZ_ENGINE, s->fault == PZ_INTERRUPTED ? "this session was interrupted in a move; reset it"
+                                                           : "this session ended with an engine fault; reset it");
 }
 
 void pz_release(pz_session *s)
@@ -54,10 +52,13 @@ void pz_release(pz_session *s)
     atomic_store_explicit(&s->busy, false, memory_order_release);
 }
 
-/* After a fault the engine's memory cannot be trusted: the game is over for good, and every later call says so. */
+/*
+ * After a fault the engine's memory cannot be trusted: the game is over for good, and every later call says so. The
+ * same holds where a move was stopped halfway.
+ */
 static int finish(pz_session *s, int error)
 {
-    if (error == PZ_ENGINE || error == PZ_TIMEOUT) s->fault = error;
+    if (error == PZ_ENGINE || error == PZ_TIMEOUT || error == PZ_INTERRUPTED) s->fault = error;
     pz_release(s);
     return error;
 }
@@ -71,7 +72,17 @@ int pz_call(pz_session *s, pz_work work, void *context)
 int pz_call_interruptible(pz_session *s, pz_work work, void *context)
 {
     int refused = pz_claim(s);
-    return refused ? refused : finish(s, pz_guarded(s->pool, s, pz_step_timeout, true, work, context));
+    if (refused) return refused;
+    const int error = pz_guarded(s->pool, s, pz_step_timeout, true, work, context);
+    if (error == PZ_ENGINE) return finish(s, error);
+    pz_release(s);
+    return error;
+}
+
+void pz_finish_undisturbed(void)
+{
+    pz_current_guard()->interruptible = false;
+    pz_current_guard()->timeout = 0;
 }
 
 /*
@@ -85,6 +96,7 @@ int pz_session_step(pz_session *s, int action)
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;
+    guard.interruptible = true; /* the first move in Mines lays the mines, which may take long */
     if (!setjmp(guard.home)) pz_step_guarded(s, action, false);
     return finish(s, pz_conclude(&guard));
 }

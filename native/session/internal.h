@@ -104,7 +104,10 @@ int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interrup
 
 /* The same on a living game: claimed first, and over for good after a fault. */
 int pz_call(pz_session *session, pz_work work, void *context);
+/* For work that may be stopped at any point, on Ctrl-C or at the deadline, and leaves the game as it was. */
 int pz_call_interruptible(pz_session *session, pz_work work, void *context);
+/* From here on such work changes the game: what is left is short, and must not be stopped halfway. */
+void pz_finish_undisturbed(void);
 
 /* Claim a game for this thread: fails after a fault, and while another thread has it. */
 int pz_claim(pz_session *session);
@@ -128,10 +131,14 @@ void pz_bind(pz_session *session, void *record, uint8_t *mask, pz_outcome *outco
 void pz_seat(pz_session *session, int n);               /* more players, under a guard */
 void pz_change_places(pz_session *session, int player); /* the ui alone: nothing is written anew */
 
-/* ---- Saves (save.c): these bytes, what was packed, and a SHA-1 of both ---- */
+/* ---- Saves (save.c): a head with the version, what was packed, and a SHA-1 of both ---- */
 
 enum { PZ_SAVE_HEAD = 8, PZ_SAVE_DIGEST = 20 };
-extern const char pz_save_magic[PZ_SAVE_HEAD];
+/* Write head and digest around what lies between them, and make a save of the right version out of any bytes. */
+void pz_seal(uint8_t *bytes, size_t size);
+
+/* A clone within a timeout, which Ctrl-C stops; 0 means without limit. */
+int pz_clone_within(const pz_session *session, double timeout, pz_session **result);
 
 /* ---- Layouts (layout.c) ---- */
 
