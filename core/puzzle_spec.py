@@ -11,7 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
+from .arguments import real, text, told
 from .errors import InvalidParams, UnknownPuzzle, raise_for
+
+MAX_CELLS = 2**24
+"""The most that a field of an observation may have."""
 
 _DTYPES: dict[int, np.dtype[Any]] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
 
@@ -114,11 +118,11 @@ def _handles() -> dict[str, Any]:
 
 def handle(puzzle: str) -> Any:  # noqa: ANN401 (a cffi pointer)
     """The C side's record of a puzzle."""
-    try:
-        return _handles()[puzzle]
-    except (KeyError, TypeError):
-        near = difflib.get_close_matches(str(puzzle)[:80].lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
-        raise UnknownPuzzle(f"there is no puzzle {puzzle!r:.80}; did you mean {near[0]!r}?") from None
+    name = text(puzzle)
+    if name not in _handles():
+        near = difflib.get_close_matches((name or "")[:80].lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
+        raise UnknownPuzzle(f"there is no puzzle {told(puzzle)}; did you mean {near[0]!r}?")
+    return _handles()[name]
 
 
 def puzzles() -> list[str]:
@@ -126,9 +130,13 @@ def puzzles() -> list[str]:
     return sorted(_handles())
 
 
-@cache
 def spec(puzzle: str) -> PuzzleSpec:
     """The record of one puzzle."""
+    return _spec(puzzle) if type(puzzle) is str else _spec(_text(handle(puzzle).name))
+
+
+@cache
+def _spec(puzzle: str) -> PuzzleSpec:
     pointer = handle(puzzle)
     names: list[str] = []
     keys: list[int] = []
@@ -165,7 +173,6 @@ def spec(puzzle: str) -> PuzzleSpec:
     )
 
 
-@lru_cache(maxsize=1024)
 def canonical_params(puzzle: str, params: str | None = None) -> str:
     """The full form of a parameter string; what is not wholly understood is an error.
 
@@ -174,8 +181,17 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
     about = spec(puzzle)
     if params is None:
         return about.default_params
-    if not isinstance(params, str):
-        raise InvalidParams(f"{puzzle}: parameters are a string such as {about.default_params!r}, not {params!r:.80}")
+    plain = text(params)
+    if plain is None:
+        raise InvalidParams(
+            f"{about.name}: parameters are a string such as {about.default_params!r}, not {told(params)}"
+        )
+    return _canonical(about.name, plain)
+
+
+@lru_cache(maxsize=1024)
+def _canonical(puzzle: str, params: str) -> str:
+    about = spec(puzzle)
     if not re.fullmatch(about.params_pattern, params, re.ASCII):
         start = re.match(about.params_pattern, params, re.ASCII)
         understood = (
@@ -197,8 +213,8 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
 
 def set_max_cells(cells: int) -> None:
     """Allow larger boards. The limit (2,500 cells at first) is there because generators slow down steeply with size."""
-    lib.pz_max_cells = float(cells)
-    canonical_params.cache_clear()
+    lib.pz_max_cells = real(cells, f"the limit is a number of cells from 1 to {MAX_CELLS}", 1, MAX_CELLS)
+    _canonical.cache_clear()
 
 
 @lru_cache(maxsize=256)

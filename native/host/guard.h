@@ -61,6 +61,7 @@ bool pz_wants_out(void);
 /* What a thread is told: its last error, and answers that live until its next question. */
 typedef struct pz_notes {
     char error[PZ_MESSAGE];
+    int slot; /* of a batch, where that error happened; -1 for none */
     char answers[2][PZ_MESSAGE];
 } pz_notes;
 pz_notes *pz_thread_notes(void);

@@ -50,6 +50,7 @@ struct pz_search {
     int n_actions, n_edges;
     size_t record_size;
     uint64_t noise;
+    pz_owner owner;
     int fault;
 
     pz_node **table; /* open addressing */
@@ -62,6 +63,7 @@ struct pz_search {
     pz_path path;
     pz_path *pending;
     int n_pending, pending_room;
+    int64_t ticket; /* counts selections */
     int32_t *plan, *trail; /* trail: the rollout's actions */
     int plan_length, plan_room, trail_room;
     uint64_t *on_the_way; /* hashes of the states along a plan */
@@ -69,7 +71,11 @@ struct pz_search {
     int64_t visited;
 };
 
-/* Run a piece of the search under a guard; after an error the search is over. */
+/* Claim the search for this thread: fails after a fault, and while another thread has it. */
+int pz_search_claim(pz_search *search);
+int pz_search_release(pz_search *search, int error); /* returns the error */
+
+/* Run a piece of a claimed search under a guard; after an error the search is over. */
 int pz_search_run(pz_search *search, pz_work work, void *context);
 
 /* An array with room for at least so many items; keeps what is in it. */

@@ -16,14 +16,16 @@ const char *pz_last_error(void)
 
 int pz_refuse(int error, const char *reason)
 {
-    snprintf(pz_thread_notes()->error, PZ_MESSAGE, "%s", reason);
+    pz_notes *notes = pz_thread_notes();
+    snprintf(notes->error, PZ_MESSAGE, "%s", reason);
+    notes->slot = -1;
     return error;
 }
 
 int pz_conclude(pz_guard *guard)
 {
     pz_leave(guard);
-    if (guard->error) memcpy(pz_thread_notes()->error, guard->message, PZ_MESSAGE);
+    if (guard->error) pz_refuse(guard->error, guard->message);
     return guard->error;
 }
 
@@ -37,19 +39,30 @@ int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interrup
     return pz_conclude(&guard);
 }
 
+int pz_claim_any(pz_session *s)
+{
+    const pz_claimed claimed = pz_take(&s->owner);
+    if (claimed == PZ_BUSY) return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
+    if (claimed == PZ_ABANDONED) s->fault = PZ_FORKED;
+    return PZ_OK;
+}
+
 int pz_claim(pz_session *s)
 {
-    if (atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
-        return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
+    int refused = pz_claim_any(s);
+    if (refused) return refused;
     if (!s->fault) return PZ_OK;
+    const int fault = s->fault;
     pz_release(s);
-    return pz_refuse(PZ_ENGINE, s->fault == PZ_INTERRUPTED ? "this session was interrupted in a move; reset it"
-                                                           : "this session ended with an engine fault; reset it");
+    const char *reason = "this session ended with an engine fault; reset it";
+    if (fault == PZ_FORKED) reason = "another thread was at work in this session when the process forked; reset it";
+    if (fault == PZ_INTERRUPTED) reason = "this session was interrupted in a move; reset it";
+    return pz_refuse(PZ_ENGINE, reason);
 }
 
 void pz_release(pz_session *s)
 {
-    atomic_store_explicit(&s->busy, false, memory_order_release);
+    pz_let_go(&s->owner);
 }
 
 /*
@@ -93,6 +106,10 @@ int pz_session_step(pz_session *s, int action)
 {
     int refused = pz_claim(s);
     if (refused) return refused;
+    if (action < 0 || action >= s->n_actions) {
+        pz_release(s);
+        return pz_refuse(PZ_BAD_ACTION, "there is no such action");
+    }
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;

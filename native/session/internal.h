@@ -2,8 +2,7 @@
 #ifndef PZ_INTERNAL_H
 #define PZ_INTERNAL_H
 
-#include <stdatomic.h>
-
+#include "host/claim.h"
 #include "host/guard.h"
 #include "session.h"
 
@@ -23,8 +22,11 @@ typedef struct pz_player {
 
 /* What every step touches stands first. */
 struct pz_session {
-    atomic_bool
-        busy;     /* one thread at a time, a second one is refused; stays when the session takes over another game */
+    /* What stays when the session takes over another game. */
+    pz_owner owner;
+    bool held; /* by a caller, from pz_session_hold on */
+    int max_steps, max_repeats;
+
     const pz_puzzle *puzzle;
     game_state *state;
     game_ui *ui, *trial_ui;
@@ -39,7 +41,6 @@ struct pz_session {
     pz_player *players;   /* those who wait; the entry of the present player is stale. NULL while there is only one */
     int n_players, player;
     bool stuck, loaded;   /* loaded: from a save, without its aux so far */
-    int max_steps, max_repeats;
 
     game_state **history; /* a ring of the states before, NULL where no undo is wanted */
     int history_start, history_length;
@@ -84,8 +85,8 @@ static inline void pz_fetch(const void *at, size_t size)
 }
 void pz_session_fetch(const pz_session *session);
 
-/* Replace the game of a session by that of a fresh one, which is consumed; buffers and limits stay. */
-void pz_session_take_over(pz_session *session, pz_session *fresh);
+/* Replace the game of a session by that of a fresh one, which is consumed; limits stay. NULL: the buffers stay too. */
+void pz_session_take_over(pz_session *session, pz_session *fresh, const pz_buffers *buffers);
 
 /* ---- Calls (call.c) ---- */
 
@@ -109,8 +110,9 @@ int pz_call_interruptible(pz_session *session, pz_work work, void *context);
 /* From here on such work changes the game: what is left is short, and must not be stopped halfway. */
 void pz_finish_undisturbed(void);
 
-/* Claim a game for this thread: fails after a fault, and while another thread has it. */
+/* Claim a game for this thread: fails after a fault, and while another thread has it. The second is for a reset. */
 int pz_claim(pz_session *session);
+int pz_claim_any(pz_session *session);
 void pz_release(pz_session *session);
 
 /* Seconds that one call on a living game may take: far more than any real one does. */
@@ -124,7 +126,8 @@ void pz_build(pz_session *session);
 void pz_name_instance(pz_session *session);
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
 void pz_generate(pz_session *session); /* its description from its seed */
-void pz_bind(pz_session *session, void *record, uint8_t *mask, pz_outcome *outcome);
+bool pz_fits(const pz_session *session, const pz_buffers *buffers);
+void pz_bind(pz_session *session, const pz_buffers *buffers);
 
 /* ---- Players (players.c) ---- */
 
