@@ -133,6 +133,9 @@ void pz_change_places(pz_session *session, int player); /* the ui alone: nothing
 enum { PZ_SAVE_HEAD = 8, PZ_SAVE_DIGEST = 20 };
 extern const char pz_save_magic[PZ_SAVE_HEAD];
 
+/* All that is mutable of the present player's ui. */
+void pz_visit_ui(pz_session *session, pz_visitor *visitor);
+
 /* ---- Layouts (layout.c) ---- */
 
 /* Make one from parameters; or hold one that all sessions of the same parameters share, until the last releases it. */
