@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/chance.h"
 #include "session/internal.h"
 
 /* In front of head and body. */
@@ -32,7 +33,7 @@ typedef struct world {
     uint64_t hash;
 } world;
 
-enum { WORLDS = 4096, WAYS = 4 };
+enum { WORLDS = 4096, WAYS = 4, MEASURED_STEPS = 200 };
 static world worlds[WORLDS];
 
 /* ---- Bytes ---- */
@@ -253,6 +254,18 @@ static void write_snapshot(turn *t)
     memcpy(bytes, &sizes, sizeof sizes);
 }
 
+/* Some games get a longer description on the way (Mines, with the first opening): the longest counts. */
+static void measure_later(turn *t)
+{
+    pz_session *s = t->at->session;
+    const int64_t first = t->used;
+    uint64_t noise = s->instance_hash;
+    for (int step = 0; step < MEASURED_STEPS && !s->outcome->ended; step++)
+        pz_step_guarded(s, pz_draw_below(&noise, s->n_actions), true);
+    write_snapshot(t);
+    if (t->used < first) t->used = first;
+}
+
 static void play(pz_session *s, void *context)
 {
     turn *t = context;
@@ -273,7 +286,10 @@ static void play(pz_session *s, void *context)
         pz_write_mask(s);
     }
     write_snapshot(t);
-    if (!t->out) return;
+    if (!t->out) {
+        measure_later(t);
+        return;
+    }
     memcpy(t->out->record, s->record, (size_t)s->layout->record_size);
     memcpy(t->out->mask, s->mask, (size_t)s->n_actions);
     *t->out->outcome = *s->outcome;
