@@ -146,7 +146,8 @@ static void get_body(const world *at, reader *r)
     if (r->at != r->end) pz_fail(PZ_CORRUPT, "this state goes on after its end");
     pz_check_board(s, s->state, PZ_CORRUPT);
     pz_check_ui(s, PZ_CORRUPT);
-    memcpy(s->record, s->trial_record, (size_t)s->layout->record_size);
+    pz_observe_board(s, s->state, s->record);
+    pz_observe_ui(s, s->state, s->ui, s->extra, s->record);
     s->outcome->changed = numbers[0];
     s->outcome->moves = numbers[1];
     s->outcome->steps = numbers[2];
