@@ -95,6 +95,12 @@ int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autore
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);
 int pz_failed_slot(void);
 int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *episodes, uint8_t *begun);
+int pz_xla_open(pz_batch *batch, const pz_batch_buffers *buffers, int64_t *actions, int n, int n_actions,
+                const uint64_t *seeds, uint32_t *token);
+void pz_xla_close(uint32_t id);
+int pz_xla_use_version(int major, int minor);
+int pz_xla_capsules(void);
+int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size);
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
                int32_t *steps, volatile int64_t *progress);
 int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
@@ -127,6 +133,8 @@ SOURCE = """
 #include "plan.h"
 #include "search.h"
 #include "session.h"
+#include "snapshot.h"
+#include "xla.h"
 
 static pthread_t main_thread;
 
@@ -155,6 +163,28 @@ static void pz_watch_signals(uintptr_t thread)
     if (!pz_interrupted) pthread_atfork(NULL, NULL, in_the_child);
     main_thread = (pthread_t)thread;
     pz_interrupted = python_wants_to_stop;
+}
+
+/*
+ * What JAX registers are capsules, which cffi cannot return: they become the dict xla_targets of this module, by name.
+ * Returns whether that worked.
+ */
+static int pz_xla_capsules(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *module = PyImport_ImportModule("puzzleport._native"), *targets = PyDict_New();
+    int done = module && targets;
+    for (const pz_xla_target *target = pz_xla_targets; done && target->name; target++) {
+        PyObject *capsule = PyCapsule_New(target->handler, "xla._CUSTOM_CALL_TARGET", NULL);
+        done = capsule && !PyDict_SetItemString(targets, target->name, capsule);
+        Py_XDECREF(capsule);
+    }
+    done = done && !PyObject_SetAttrString(module, "xla_targets", targets);
+    Py_XDECREF(targets);
+    Py_XDECREF(module);
+    if (!done) PyErr_Clear();
+    PyGILState_Release(state);
+    return done;
 }
 """
 

@@ -143,6 +143,9 @@ void pz_seal(uint8_t *bytes, size_t size);
 /* A clone within a timeout, which Ctrl-C stops; 0 means without limit. */
 int pz_clone_within(const pz_session *session, double timeout, pz_session **result);
 
+/* All that is mutable of the present player's ui. */
+void pz_visit_ui(pz_session *session, pz_visitor *visitor);
+
 /* ---- Layouts (layout.c) ---- */
 
 /* Make one from parameters; or hold one that all sessions of the same parameters share, until the last releases it. */

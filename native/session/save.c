@@ -96,7 +96,7 @@ static void get_bools(pz_visitor *visitor, void *data, size_t size)
     get(from, data, size);
 }
 
-static void visit_ui(pz_session *s, pz_visitor *visitor)
+void pz_visit_ui(pz_session *s, pz_visitor *visitor)
 {
     const pz_puzzle *puzzle = s->puzzle;
     if (puzzle->visit_ui) {
@@ -116,7 +116,7 @@ static void visit_players(pz_session *s, pz_visitor *visitor)
     const int present = s->player;
     for (int k = 1; k <= s->n_players; k++) {
         pz_change_places(s, (present + k) % s->n_players);
-        visit_ui(s, visitor);
+        pz_visit_ui(s, visitor);
     }
 }
 
