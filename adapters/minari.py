@@ -96,7 +96,9 @@ def collect_demos(
     policy = policy or pp.ExpertPolicy(puzzle)
     player = getattr(policy, "__name__", type(policy).__name__)
     dataset_id = dataset_id or default_id(puzzle, params)
-    root = Path(get_dataset_path() if root is None else root).resolve()  # HDF5 reads a relative path from the file's folder
+    root = Path(
+        get_dataset_path() if root is None else root
+    ).resolve()  # HDF5 reads a relative path from the file's folder
     path = _place(root, dataset_id)
     about: list[dict[str, Any]] = []
     with gym.make(env_id(puzzle), params=task.game_id or params, **options) as env, aside(path) as part:

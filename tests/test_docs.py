@@ -70,7 +70,7 @@ def test_snippets_of_a_page_run_one_after_the_other(page):
 COMMANDS = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NOT_RUN = {
     r"make ": "builds, or runs this test",
-    r"native/check\.sh": "is for a puzzle that is being written; tests/native runs it",
+    r"native/checks/check\.sh": "is for a puzzle that is being written",
     r"python tools/docs\.py$": "takes minutes; its --check is a test above",
     r"python tools/trained_table\.py": "trains for days",
     r"puzzleport play": "waits for keys; tests/core/test_cli.py plays",
@@ -107,6 +107,13 @@ def why_not(command: str) -> str | None:
     return next((why for start, why in NOT_RUN.items() if re.match(start, command)), None)
 
 
+def test_what_is_not_run_is_there_all_the_same():
+    unrun = {one for page in RUN_FROM_PAGES for one in commands(page) if why_not(one)}
+    files = {word for one in unrun for word in one.split() if re.fullmatch(r"[\w/]+/\w+\.(sh|py)", word)}
+    assert files
+    assert not [file for file in files if not (ROOT / file).is_file()]
+
+
 def brief(command: str) -> str:
     """The command with a small budget."""
     names = [name for name in BRIEF if f"{command} ".startswith(f"{name} ")]
@@ -121,7 +128,11 @@ RUN_FROM_PAGES = {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in sorted(RUN_FROM_PAGES) if RUN_FROM_PAGES[page]],
+    [
+        pytest.param(page, id=page.relative_to(ROOT).as_posix())
+        for page in sorted(RUN_FROM_PAGES)
+        if RUN_FROM_PAGES[page]
+    ],
 )
 def test_commands_of_a_page_run_one_after_the_other_in_an_empty_folder(page, tmp_path):
     if "examples/" in page.read_text():
