@@ -22,6 +22,8 @@ def space_of(tree: Tree, mask_size: int = 0) -> spaces.Space[Any]:
     if isinstance(tree, Leaf):
         if tree.dtype.kind == "U":
             space: spaces.Space[Any] = spaces.Text(int(tree.high), min_length=int(tree.low), charset=string.printable)
+        elif tree.shape == ():
+            space = spaces.Discrete(int(tree.high) + 1)
         else:
             # Gymnasium warns of a range of one value: a field that these parameters leave no choice gets a second.
             space = spaces.Box(tree.low, max(tree.high, tree.low + 1), tree.shape, tree.dtype.type)

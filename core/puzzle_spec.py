@@ -100,6 +100,8 @@ class PuzzleSpec:
     """Whether UNDO is among the actions."""
     hidden: bool
     """Whether the player must not know all of the state."""
+    draws: str = ""
+    """What we draw over the engine's picture, so that it shows all that decides what the next key does; often nothing."""
 
     def fields(self, params: str | None = None) -> tuple[Field, ...]:
         """The fields of an observation under these parameters."""
@@ -170,6 +172,7 @@ def _spec(puzzle: str) -> PuzzleSpec:
         has_text=bool(lib.pz_has_text(pointer)),
         undo=lib.PZ_UNDO in keys,
         hidden=bool(pointer.hidden),
+        draws=_text(pointer.draws),
     )
 
 

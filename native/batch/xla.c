@@ -418,7 +418,7 @@ static xla_error *failed(const xla_call *call, entry *e, int error)
 {
     e->count++; /* part of the batch may have moved on: the handle that was used is worth nothing now */
     char where[64] = "";
-    const int slot = pz_batch_failed_slot(e->batch);
+    const int slot = pz_failed_slot();
     if (slot >= 0) snprintf(where, sizeof where, "slot %d: ", slot);
     return pass_on(call, error, where);
 }
@@ -436,7 +436,7 @@ static xla_error *step_entry(const xla_call *call, entry *e)
             return refuse(call, XLA_INVALID_ARGUMENT, "puzzleport: slot %d: the action %lld; the actions are 0 to %d",
                           at, (long long)e->wanted[at], e->n_actions - 1);
     memcpy(e->actions, e->wanted, (size_t)e->n * sizeof *e->actions);
-    int error = pz_batch_step(e->batch, e->actions, PZ_AUTORESET_SAME_STEP);
+    int error = pz_batch_step(e->batch, e->n, e->actions, PZ_AUTORESET_SAME_STEP);
     if (error) return failed(call, e, error);
     publish(e, &out);
     return NULL;
@@ -450,21 +450,23 @@ static xla_error *reset_entry(const xla_call *call, entry *e)
     if (!find_outputs(call, e, &out) || !words)
         return refuse(call, XLA_INVALID_ARGUMENT,
                       "puzzleport: this handle is of an environment with %d games of another form", e->n);
-    pz_batch_streams(e->batch, e->seeds, e->episodes);
+    uint8_t *begun = (uint8_t *)e->wanted; /* which is free between two steps */
+    int error = pz_batch_streams(e->batch, e->n, e->seeds, e->episodes, begun);
+    if (error) return failed(call, e, error);
     for (int at = 0; at < e->n; at++, words += 3) {
         if (words[2] > 1)
             return refuse(call, XLA_INVALID_ARGUMENT, "puzzleport: slot %d: a seed is a whole number from 0 on", at);
         if (words[2]) {
             e->seeds[at] = words[0] | (uint64_t)words[1] << 32;
             e->episodes[at] = 0;
-        } else if (e->started) {
+        } else if (begun[at]) {
             e->episodes[at]++;
         } else {
             e->seeds[at] = e->first[at];
             e->episodes[at] = 0;
         }
     }
-    int error = pz_batch_reset(e->batch, e->seeds, e->episodes, NULL);
+    error = pz_batch_reset(e->batch, e->n, e->seeds, e->episodes, NULL);
     if (error) return failed(call, e, error);
     e->started = true;
     publish(e, &out);

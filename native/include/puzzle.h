@@ -281,6 +281,7 @@ typedef struct pz_puzzle {
      */
     void (*draw_over)(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                       const int *extra);
+    const char *draws; /* with draw_over: what it draws, one sentence for the puzzle's page */
 } pz_puzzle;
 
 #define PZ_PUZZLE(id, ...) const pz_puzzle pz_puzzle_##id = {.name = #id, .engine = &pz_game_##id, __VA_ARGS__}
@@ -318,13 +319,20 @@ typedef struct pz_puzzle {
 /* clang-format on */
 
 /*
- * Squares in the corner of the margin, for draw_over: that something is held, where the engine's picture does not
- * say.
+ * Frames inside the square of the cursor, one within the other, for draw_over: that the cursor holds something, where
+ * the engine's picture does not say. They leave the rim of the square free for lines that belong to the board.
  */
-static inline void pz_draw_held(drawing *dr, int tile, int colour, int squares)
+static inline void pz_draw_held(drawing *dr, int x, int y, int size, int colour, int frames)
 {
-    const int size = tile / 8 > 2 ? tile / 8 : 2;
-    for (int k = 0; k < squares; k++) draw_rect(dr, 1 + k * (size + 1), 1, size, size, colour);
+    const int thick = size / 12 > 1 ? size / 12 : 1;
+    for (int k = 0; k < frames; k++) {
+        const int in = 1 + thick + 2 * thick * k, side = size - 2 * in;
+        if (side < 1) return;
+        draw_rect(dr, x + in, y + in, side, thick, colour);
+        draw_rect(dr, x + in, y + in + side - thick, side, thick, colour);
+        draw_rect(dr, x + in, y + in, thick, side, colour);
+        draw_rect(dr, x + in + side - thick, y + in, thick, side, colour);
+    }
 }
 
 /* A growing string for text boards; the result is smalloc'ed as the engine's own would be. */

@@ -180,7 +180,8 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                          const int *extra)
 {
-    pz_draw_held(dr, TILE_SIZE, COL_EDGE, ui->dragging);
+    const int x = SCOORD(ui->cur_x) - TILE_SIZE / 2, y = SCOORD(ui->cur_y) - TILE_SIZE / 2;
+    pz_draw_held(dr, x, y, TILE_SIZE, COL_EDGE, ui->dragging);
 }
 
 /* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
@@ -215,6 +216,7 @@ PZ_PUZZLE(galaxies,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .draw_over = pz_draw_over,
+    .draws = "A frame around the cursor says that it carries an arrow.",
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .text = pz_text_board);

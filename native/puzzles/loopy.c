@@ -345,4 +345,5 @@ PZ_PUZZLE(loopy,
     .press = pz_press,
     .solved = pz_solved,
     .text = pz_text_board,
-    .draw_over = pz_draw_over);
+    .draw_over = pz_draw_over,
+    .draws = "The cursor is a spot on the middle of its edge.");

@@ -95,13 +95,11 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return solved;
 }
 
-/* A black square in the corner of the margin while CTRL is held. */
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                          const int *extra)
 {
-    const int at = MARGIN / 4, size = max(MARGIN / 2, 1);
-    draw_rect(dr, at, at, size, size, extra[PZ_CTRL] ? COL_GRID : COL_BACKGROUND);
-    draw_update(dr, at, at, size, size);
+    const int x = MARGIN + TILESIZE * (ui->x / 2) + WIDTH, y = MARGIN + TILESIZE * (ui->y / 2) + WIDTH;
+    pz_draw_held(dr, x, y, TILESIZE - WIDTH, COL_GRID, extra[PZ_CTRL]);
 }
 
 PZ_PUZZLE(palisade,
@@ -129,4 +127,5 @@ PZ_PUZZLE(palisade,
     .start_ui = pz_start_ui,
     .press = pz_press,
     .solved = pz_solved,
-    .draw_over = pz_draw_over);
+    .draw_over = pz_draw_over,
+    .draws = "A frame inside the cursor's square says that CTRL is held.");

@@ -101,5 +101,6 @@ PZ_PUZZLE(range,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .draw_over = pz_draw_over,
+    .draws = "The cursor is a double frame, which also shows on squares with an error.",
     .visit = pz_visit,
     .solved = pz_solved);

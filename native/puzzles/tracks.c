@@ -192,4 +192,5 @@ PZ_PUZZLE(tracks,
     .press = pz_press,
     .solved = pz_solved,
     .draw_over = pz_draw_over,
+    .draws = "A small square in a corner of a square with track says that the square is marked.",
     .text = pz_text_board);
