@@ -47,7 +47,7 @@ build: $(CORE)
 	@$(PIP) --no-build-isolation --no-deps --editable .
 
 demo: build ## watch the expert solve puzzles in the terminal; nothing but the core is installed
-	@$(BIN)/puzzleport demo
+	@$(BIN)/puzzleport demo --out build/demo
 
 # The second run is for the other end of the Gymnasium releases that are supported.
 test: $(STAMP) build lint types ## install all frameworks and run every test
@@ -70,7 +70,7 @@ golden: $(STAMP) build ## write the golden playthroughs and pictures anew
 	$(BIN)/python -m tests.golden_playthrough
 
 gallery: build ## draw the contact sheet of all puzzles
-	$(BIN)/puzzleport gallery docs/gallery.png --force
+	$(BIN)/python tools/gallery.py docs/gallery.png
 
 docs: $(STAMP) build ## write the pages of the puzzles and build the site
 	$(BIN)/python tools/docs.py

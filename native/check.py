@@ -65,7 +65,7 @@ def check_compiler() -> str:
         sys.exit(f"there is no C compiler{named}: install one{install}")
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "a.c"
-        source.write_text("#include <math.h>\n#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n")
+        source.write_text('#include <math.h>\n#include <stdio.h>\nint main(void) { return puts("") < 0; }\n')
         build = [*command, str(source), "-o", str(source.with_suffix(""))]
         done = subprocess.run(build, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     if done.returncode:
