@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 RENDER_MODES = ("human", "rgb_array", "ansi")
+# What gymnasium.utils.play calls keys: characters, and SDL's numbers of those that have none.
+KEYS: dict[str | int, str] = {
+    "w": "UP", "s": "DOWN", "a": "LEFT", "d": "RIGHT", "\r": "SELECT", " ": "SELECT2", "c": "CTRL", "u": "UNDO",
+    1073741906: "UP", 1073741905: "DOWN", 1073741904: "LEFT", 1073741903: "RIGHT",
+}  # fmt: skip
 AUTORESET = {
     AutoresetMode.NEXT_STEP: "next_step",
     AutoresetMode.SAME_STEP: "same_step",
@@ -159,15 +164,25 @@ class PuzzleEnv(gym.Env[Any, Any]):
             return None
         if self.render_mode == "ansi":
             return session.text()
-        picture = session.pixels(self.task.width, self.task.height)
         if self.render_mode == "rgb_array":
-            return picture
+            return session.pixels(self.task.width, self.task.height)
         if self._window is None:
             from puzzleport.window import Window
 
             self._window = Window(self.task.spec.title, self.metadata["render_fps"])
-        self._window.show(picture)
+        self._window.show(session)
         return None
+
+    def get_keys_to_action(self) -> dict[tuple[str | int, ...], int]:
+        """The keys for ``gymnasium.utils.play``: arrows or WASD, Enter, Space, C, U and digits.
+
+        Give it ``wait_on_player=True``: no action of a puzzle means to wait.
+        """
+        numbers = {name: number for number, name in enumerate(self.action_names)}
+        found: dict[tuple[str | int, ...], int] = {
+            (key,): numbers[name] for key, name in KEYS.items() if name in numbers
+        }
+        return found | {(name,): number for name, number in numbers.items() if name.isdigit()}
 
     def close(self) -> None:
         """Free the native side and the window. Closing twice is fine."""

@@ -89,6 +89,8 @@ MAX_ENVS = 2**24
 MAX_THREADS = 1024
 MAX_SIDE = 4096
 MAX_PLAYERS = 64
+MAX_LABELS = 4096
+GESTURES = ("press", "drag", "release")
 
 
 def check_size(width: int, height: int, puzzle: str = "", params: str = "") -> tuple[int, int]:
@@ -113,6 +115,26 @@ def picture_shape(width: int, height: int, channels_first: bool, grey: bool) -> 
 def picture_form(channels_first: bool, grey: bool) -> int:
     """What the C side calls that form."""
     return 2 if grey else int(channels_first)
+
+
+class Label(NamedTuple):
+    """A piece of text in a picture."""
+
+    x: int
+    y: int
+    align: int
+    """Whether x is its left end (-1), its middle (0) or its right end (1)."""
+    colour: tuple[int, ...]
+    text: str
+
+
+class Sketch(NamedTuple):
+    """A picture with its text apart."""
+
+    pixels: np.ndarray[Any, np.dtype[np.uint8]]
+    labels: list[Label]
+    tile: int
+    """The side of a square in pixels."""
 
 
 class GameID(NamedTuple):
@@ -387,6 +409,43 @@ class Session:
         form = picture_form(channels_first, grey)
         self._check(lib.pz_session_pixels(self._open(), *size, form, ffi.from_buffer("uint8_t[]", picture)), "pixels")
         return picture
+
+    def sketch(self, width: int, height: int) -> Sketch:
+        """The picture without its text, and the text apart: for terminals, which have letters of their own."""
+        size = check_size(width, height)
+        picture = np.empty(picture_shape(*size, False, False), np.uint8)
+        labels, numbers = ffi.new("pz_label[]", MAX_LABELS), ffi.new("int[2]")
+        code = lib.pz_session_labels(
+            self._open(), *size, ffi.from_buffer("uint8_t[]", picture), labels, MAX_LABELS, numbers, numbers + 1
+        )
+        self._check(code, "sketch")
+        found = [
+            Label(one.x, one.y, one.align, tuple(one.colour)[:3], ffi.string(one.text).decode(errors="replace"))
+            for one in labels[0 : numbers[0]]
+        ]
+        return Sketch(picture, found, numbers[1])
+
+    def mouse(self, gesture: str, x: int, y: int, *, width: int, height: int, button: int = 0) -> bool:
+        """The mouse at a place of the picture of this size; True when it made a move.
+
+        A click is a ``press`` and a ``release``, with any number of ``drag`` between them. What the engine makes of it
+        becomes a move of this game, as if keys had made it.
+
+        Args:
+            gesture: press, drag or release.
+            x: from the left edge, in pixels.
+            y: from the top.
+            width: of the picture.
+            height: likewise.
+            button: 0 for the left one, 1 for the middle one, 2 for the right one.
+        """
+        if gesture not in GESTURES:
+            raise ValueError(f"the mouse can {', '.join(GESTURES)}, not {gesture!r:.40}")
+        size = check_size(width, height)
+        across, down = (min(max(operator.index(at), -MAX_SIDE), 2 * MAX_SIDE) for at in (x, y))
+        code = lib.pz_session_mouse(self._open(), *size, across, down, button, GESTURES.index(gesture))
+        self._check(code, "mouse")
+        return bool(self._outcome.changed)
 
     def hash(self) -> int:
         """64 bits that are equal for equal instances in equal states."""

@@ -25,6 +25,7 @@ typedef struct { const char *name, *title, *rules; const pz_action *actions; con
     *params_help, *params_alias, *draws; bool hidden; ...; } pz_puzzle;
 typedef struct { int32_t changed, status, moves, repeats, steps, ended; } pz_outcome;
 typedef struct { void *record; uint8_t *mask; pz_outcome *outcome; int64_t record_size, mask_size; } pz_buffers;
+typedef struct { int32_t x, y, align; uint8_t colour[4]; char text[...]; } pz_label;
 typedef struct pz_session pz_session;
 typedef struct pz_batch pz_batch;
 typedef struct { const pz_puzzle *puzzle; const char *params, *seed, *desc; int flags, max_steps, max_repeats; double timeout; }
@@ -79,6 +80,9 @@ int pz_session_plan(pz_session *session, double timeout, int32_t **actions, int3
 int pz_session_next_key(pz_session *session, double timeout, int32_t *action, char **purpose);
 int pz_session_text(pz_session *session, char **text);
 int pz_session_pixels(pz_session *session, int width, int height, int form, uint8_t *out);
+int pz_session_labels(pz_session *session, int width, int height, uint8_t *out, pz_label *labels, int room, int *count,
+                      int *tile);
+int pz_session_mouse(pz_session *session, int width, int height, int x, int y, int button, int gesture);
 int pz_session_save(pz_session *session, uint8_t **bytes, int64_t *size);
 int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result);
 size_t pz_session_memory(const pz_session *session);

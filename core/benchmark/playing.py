@@ -8,7 +8,7 @@ object of a framework. What plays models is not known here. A package says so wi
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -21,6 +21,7 @@ from .. import agents
 from ..agents import BatchPolicy, ExpertPolicy
 from ..batch import rollout
 from ..errors import NoPlan, UnknownOption
+from ..session import Session
 from ..task import Task
 
 Outcome = tuple[list[int], list[int]]
@@ -126,6 +127,31 @@ class Playing:
         """An error where the policy cannot play this task, before anything is played."""
         if hasattr(self._policy, "check"):
             self._policy.check(task)
+
+    def follow(self, task: Task, seed: int) -> Iterator[Session]:
+        """One episode to look at: its session at the start, and again after every action."""
+        session = task.session(seed)
+        yield session
+        if self.name == "expert":
+            expert = ExpertPolicy(task.puzzle)
+            while not session.ended:
+                try:
+                    session.step(expert(session))
+                except NoPlan:
+                    return
+                yield session
+            return
+        policy = agents.POLICIES.get(self.name, self._policy)
+        random = np.random.default_rng([seed])
+        with task.batch(1, autoreset="off") as batch:  # policies choose for many games at once
+            if hasattr(policy, "start"):
+                policy.start(batch, random)
+            step = batch.reset([seed])
+            while not step.ended[0]:
+                actions = np.asarray(policy(step.observation, step.mask, random))
+                session.step(int(actions[0]))
+                step = batch.step(actions)
+                yield session
 
     def __call__(self, block: Block) -> Outcome:
         """Play a block."""

@@ -19,7 +19,9 @@ from .evaluate import evalset, evaluate
 from .generate import generate
 from .look import demo, list_puzzles, show
 from .play import play
+from .record import record
 from .train import train
+from .watch import watch
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -37,7 +39,21 @@ def completion(shell: str) -> None:
     click.echo(found(main, {}, "puzzleport", "_PUZZLEPORT_COMPLETE").source())
 
 
-for command in (list_puzzles, show, demo, play, evaluate, evalset, compare, train, demos, generate, bench):
+for command in (
+    list_puzzles,
+    show,
+    demo,
+    play,
+    watch,
+    record,
+    evaluate,
+    evalset,
+    compare,
+    train,
+    demos,
+    generate,
+    bench,
+):
     main.add_command(command)
 
 if __name__ == "__main__":

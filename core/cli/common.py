@@ -181,6 +181,14 @@ class Options:
     )
     seconds = click.option("--seconds", default=0.2, help="How long each figure is measured.")
     threads = click.option("--threads", default=0, help="How many threads; 0 for all cores. The results are the same.")
+    agent = click.argument("policy")
+    deterministic = click.option(
+        "--deterministic", is_flag=True, help="Take a model's likeliest action rather than draw one."
+    )
+    where = click.option(
+        "--where", type=click.Choice(["auto", "window", "terminal"]), default="auto", help="Where it is shown."
+    )
+    window_size = click.option("--size", default=512, show_default=True, help="Of the window, in pixels.")
     force = click.option("--force", is_flag=True, help="Overwrite files that exist.")
 
     @staticmethod
@@ -209,6 +217,28 @@ def check_free(paths: Sequence[Path], force: bool) -> None:
     for path in paths:
         if path.exists() and not force:
             raise ValueError(f"{path} exists; --force overwrites it")
+
+
+def in_window_or_terminal(where: str, window: Callable[[], None], terminal: Callable[[], None], doing: str) -> None:
+    """Do it in a window where one was asked for, or where there is a screen; else in the terminal."""
+    if where != "terminal":
+        try:
+            from ..window import NoDisplay, has_screen
+        except ImportError:
+            if where == "window":
+                raise
+            terminal()
+            return
+        if where == "window" or has_screen():
+            try:
+                window()
+                return
+            except NoDisplay as error:
+                if where == "window":
+                    raise NoDisplay(f"{error}; --where terminal needs none") from None
+                told = f"puzzleport: {doing} in the terminal, because {error}"
+                errors.print(told, markup=False, highlight=False, soft_wrap=True)
+    terminal()
 
 
 # ---- output

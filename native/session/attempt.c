@@ -212,6 +212,26 @@ void pz_publish(pz_session *s)
     pz_write_mask(s);
 }
 
+bool pz_take_state(pz_session *s, game_state *next)
+{
+    const game *engine = s->puzzle->engine;
+    pz_observe_board(s, next, s->trial_record);
+    s->outcome->changed = memcmp(s->trial_record, s->record, (size_t)s->layout->ui_offset) != 0;
+    if (!s->outcome->changed) {
+        engine->free_game(next);
+        return false;
+    }
+    game_state *old = s->state;
+    if (engine->changed_state) engine->changed_state(s->ui, old, next);
+    pz_tell_waiting(s, next);
+    s->state = next;
+    pz_push_history(s, old);
+    s->outcome->moves++;
+    s->outcome->steps++;
+    pz_publish(s);
+    return true;
+}
+
 /* ---- Steps ---- */
 
 void pz_session_fetch(const pz_session *s)

@@ -159,6 +159,8 @@ void pz_observe_board(const pz_session *session, const game_state *state, char *
 void pz_observe_ui(const pz_session *session, const game_state *state, const game_ui *ui, const int *extra,
                    char *record);
 void pz_push_history(pz_session *session, game_state *state);
+/* Take over a state that the mouse led to, as the next move; false where nothing that is observed changes. */
+bool pz_take_state(pz_session *session, game_state *next);
 /* Tell the uis of the players who wait that the state under them is about to change. */
 void pz_tell_waiting(pz_session *session, const game_state *next);
 void pz_judge(pz_session *session);

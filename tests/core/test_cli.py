@@ -137,7 +137,7 @@ def test_lists_in_every_form(run):
         "bench pixels --puzzle net --seconds 0.001",
         "bench gymnasium --puzzle net --seconds 0.001",
         "bench memory --puzzle net --steps 100 --sessions 2 --pictures 64",
-        "demo --episodes 1 --seconds 0.001",
+        "demo --all --episodes 1 --seconds 0.001",
         "evalset --puzzle net --quick",
     ],
 )
