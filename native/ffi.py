@@ -21,8 +21,8 @@ typedef struct { char name[...]; char about[...]; int32_t low, high, itemsize, n
     pz_field;
 typedef struct { int32_t n_fields, record_size, ui_offset; pz_field fields[...]; ...; } pz_layout;
 typedef struct { const char *name; int key; ...; } pz_action;
-typedef struct { const char *name, *title, *rules; const pz_action *actions; const char *easiest, *human, *params_pattern,
-    *params_help, *params_alias; bool hidden; ...; } pz_puzzle;
+typedef struct { const char *name, *title, *rules, *words; const pz_action *actions; const char *easiest, *human, *params_pattern,
+    *params_help, *params_alias, *goal; bool hidden; ...; } pz_puzzle;
 typedef struct { int32_t changed, status, moves, repeats, steps, ended; } pz_outcome;
 typedef struct pz_session pz_session;
 typedef struct pz_batch pz_batch;
