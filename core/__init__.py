@@ -8,7 +8,7 @@
 This package knows no framework: see ``puzzleport.adapters`` for Gymnasium and the others.
 """
 
-from . import agents, encode
+from . import agents, encode, language
 from .agents.expert import ExpertPolicy, Hint
 from .animation import record
 from .batch import Batch, BatchStep, Rollout, rollout
@@ -72,6 +72,7 @@ __all__ = [
     "canonical_params",
     "encode",
     "evalset",
+    "language",
     "optimal_steps",
     "puzzles",
     "record",

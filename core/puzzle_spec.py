@@ -84,6 +84,10 @@ class PuzzleSpec:
     name: str
     title: str
     rules: str
+    words: tuple[str, ...]
+    """How boards and moves are written in words: what ``puzzleport.language`` goes by."""
+    goal: tuple[str, ...]
+    """The fields that make a solution; empty where the puzzle does not say."""
     actions: tuple[str, ...]
     presets: tuple[Preset, ...]
     default_params: str
@@ -160,6 +164,8 @@ def _spec(puzzle: str) -> PuzzleSpec:
         name=puzzle,
         title=_text(pointer.title),
         rules=_text(pointer.rules),
+        words=tuple(_text(pointer.words).splitlines()),
+        goal=tuple(_text(pointer.goal).split()),
         actions=tuple(names),
         presets=tuple(presets),
         default_params=presets[0].params if presets else _text(params[0]),

@@ -22,7 +22,7 @@ typedef struct { char name[...]; char about[...]; int32_t low, high, itemsize, n
 typedef struct { int32_t n_fields, record_size, ui_offset; pz_field fields[...]; ...; } pz_layout;
 typedef struct { const char *name; int key; ...; } pz_action;
 typedef struct { const char *name, *title, *rules; const pz_action *actions; const char *easiest, *human, *params_pattern,
-    *params_help, *params_alias, *draws; bool hidden; ...; } pz_puzzle;
+    *params_help, *params_alias, *draws, *words, *goal; bool hidden; ...; } pz_puzzle;
 typedef struct { int32_t changed, status, moves, repeats, steps, ended; } pz_outcome;
 typedef struct { void *record; uint8_t *mask; pz_outcome *outcome; int64_t record_size, mask_size; } pz_buffers;
 typedef struct { int32_t x, y, align; uint8_t colour[4]; char text[...]; } pz_label;

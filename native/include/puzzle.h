@@ -204,6 +204,11 @@ typedef struct pz_puzzle {
     size_t ui_size;
     const int *ui_bools;       /* offsets of the bools in game_ui, for puzzles without visit_ui; ends with -1 */
 
+    /*
+     * How boards and moves are written in words, one line for each thing; docs/language.md tells what the lines mean.
+     * "grid FIELD=SYMBOLS ..." is a board with one symbol for each value, "set FIELD KEY ..." a way to change it.
+     */
+    const char *words;
     const pz_action *actions;  /* the paper's, in its order; ends with a NULL name */
     const char *easiest, *human; /* the paper's two levels */
 

@@ -176,6 +176,10 @@ PZ_PUZZLE(blackbox,
              "on after the next change.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(newmove), PZ_BOOL(cur_visible)),
+    .words = "grid balls=.o\n"
+             "set balls SELECT\n"
+             "do fire SELECT\n"
+             "do check SELECT",
     .actions = pz_actions,
     .easiest = "w2h2m2M2",
     .human = "w5h5m3M3",

@@ -308,6 +308,8 @@ PZ_PUZZLE(flood,
              "colour under the cursor.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cursor_visible)),
+    .words = "grid colours=#0\n"
+             "do fill SELECT",
     .actions = pz_actions,
     .easiest = "3x3c6m5",
     .human = "12x12c6m5",

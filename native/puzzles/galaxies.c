@@ -200,6 +200,9 @@ PZ_PUZZLE(galaxies,
              "opposite. Dropped where it cannot lie, an arrow is removed. Arrows are notes: only edges count.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible)),
+    .words = "grid dots=.oO\n"
+             "edge SELECT\n"
+             "idle dragging",
     .actions = pz_actions,
     .easiest = "3x3de",
     .human = "7x7dn",

@@ -139,6 +139,8 @@ PZ_PUZZLE(guess,
              "the chosen colour on the chosen peg. When the row is complete, RIGHT also reaches the button behind the "
              "last peg, where SELECT submits the guess.",
     .ui_size = sizeof(game_ui),
+    .words = "row guess SELECT\n"
+             "score placed",
     .actions = pz_actions,
     .easiest = "c2p3g10Bm",
     .human = "c6p4g10Bm",

@@ -323,6 +323,9 @@ PZ_PUZZLE(loopy,
              "direction. SELECT makes an undecided edge part of the loop, SELECT2 rules it out; on a decided edge both "
              "make it undecided again.",
     .ui_size = 0, /* the engine's ui holds preferences alone, which stay as they are */
+    .words = "place E cursor_edge\n"
+             "grid lines=.-x errors=.!\n"
+             "set lines SELECT SELECT2",
     .actions = pz_actions,
     .easiest = "3x3t0de",
     .human = "3x3t0de",

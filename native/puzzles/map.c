@@ -125,6 +125,10 @@ PZ_PUZZLE(map,
              "region.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(show_numbers), PZ_BOOL(large_stipples), PZ_BOOL(cur_visible), PZ_BOOL(cur_moved)),
+    .words = "place G regions\n"
+             "grid colours=# fixed=.'\n"
+             "paint colours SELECT\n"
+             "idle dragging",
     .actions = pz_actions,
     .easiest = "3x3n5de",
     .human = "20x15n30de",

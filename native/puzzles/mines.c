@@ -141,6 +141,9 @@ PZ_PUZZLE(mines,
              "one, while the mines stay where they are.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(flash_is_death), PZ_BOOL(completed), PZ_BOOL(cur_visible)),
+    .words = "grid numbers=# flags=.F exploded=.X\n"
+             "do open SELECT\n"
+             "set flags SELECT2",
     .actions = pz_actions,
     .easiest = "4x4n2",
     .human = "9x9n10",

@@ -110,6 +110,9 @@ PZ_PUZZLE(palisade,
              "the cursor alone and builds the wall on that side of its square, or removes it.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(show), PZ_BOOL(legacy_cursor), PZ_BOOL(clear_complete_regions)),
+    .words = "grid clues=#\n"
+             "wall CTRL\n"
+             "idle ctrl",
     .actions = pz_actions,
     .easiest = "2x3n3",
     .human = "5x5n5",

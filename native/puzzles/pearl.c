@@ -172,6 +172,9 @@ PZ_PUZZLE(pearl,
              "already there are erased until the path meets a gap, from there on it draws. Without a path, arrows "
              "only move the cursor.",
     .ui_size = sizeof(game_ui),
+    .words = "grid clues=.BW errors=.! clue_errors=.?\n"
+             "path SELECT\n"
+             "idle drag_length",
     .actions = pz_actions,
     .easiest = "5x5de",
     .human = "6x6de",

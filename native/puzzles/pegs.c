@@ -181,6 +181,10 @@ PZ_PUZZLE(pegs,
              "does. UNDO takes the last jump back; when no jump is left, nothing else remains.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible), PZ_BOOL(cur_jumping)),
+    .words = "grid places=.o pegs=.P\n"
+             "pull SELECT\n"
+             "idle jumping\n"
+             "score pegs=0",
     .actions = pz_actions,
     .easiest = "4x4random",
     .human = "5x7cross",

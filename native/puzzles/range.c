@@ -88,6 +88,8 @@ PZ_PUZZLE(range,
              "cursor from blank to black, from black to a dot that notes it as white, and from the dot back to blank.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cursor_show), PZ_BOOL(swap_buttons)),
+    .words = "grid clues=# colours=.BW\n"
+             "set colours SELECT",
     .actions = pz_actions,
     .easiest = "3x3",
     .human = "9x6",

@@ -125,6 +125,9 @@ PZ_PUZZLE(rect,
              "and back. A second SELECT without any move gives the rectangle up.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragged), PZ_BOOL(erasing), PZ_BOOL(cur_visible), PZ_BOOL(cur_dragging)),
+    .words = "grid clues=# correct=.'\n"
+             "drag SELECT\n"
+             "idle dragging",
     .actions = pz_actions,
     .easiest = "3x2",
     .human = "7x7",

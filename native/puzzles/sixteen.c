@@ -58,6 +58,9 @@ PZ_PUZZLE(sixteen,
              "cursor where it is. The same key again lets go; the other one changes the hold.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
+    .words = "grid tiles=#\n"
+             "slide SELECT\n"
+             "idle lock",
     .actions = pz_actions,
     .easiest = "2x3",
     .human = "3x3",

@@ -172,6 +172,9 @@ PZ_PUZZLE(tracks,
              "In the end every marked square must have its track.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(clearing), PZ_BOOL(notrack), PZ_BOOL(cursor_active)),
+    .words = "grid fixed=.' marked=.m errors=.!\n"
+             "edge SELECT\n"
+             "set marked SELECT",
     .actions = pz_actions,
     .easiest = "4x4de",
     .human = "8x8de",
