@@ -17,6 +17,7 @@ import puzzleport as pp
 from puzzleport.adapters.gymnasium import PuzzleEnv, env_id
 from puzzleport.encode import Encoder, Leaf
 from puzzleport.encode.state import State
+from puzzleport.errors import quote
 from puzzleport.puzzle_spec import handle
 from puzzleport.rewards import GamePay
 
@@ -168,7 +169,7 @@ class PaperEnv(PuzzleEnv):
     ) -> None:
         self.obs_type = obs_type.lower() if isinstance(obs_type, str) else obs_type
         if self.obs_type not in OBSERVATIONS:
-            raise pp.UnknownOption(f"obs_type is {' or '.join(OBSERVATIONS)}, not {obs_type!r:.80}")
+            raise pp.UnknownOption(f"obs_type is {' or '.join(OBSERVATIONS)}, not {quote(obs_type)}")
         self.n_envs = n_envs
         self.puzzle_name, self.window_width, self.window_height = puzzle, window_width, window_height
         self._rgb = self.obs_type == "rgb"

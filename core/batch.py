@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import InvalidAction, InvalidSeed, SessionClosed, UnknownOption, raise_for
+from .errors import InvalidAction, InvalidSeed, SessionClosed, UnknownOption, quote, raise_for
 from .puzzle_spec import PuzzleSpec, canonical_params, handle, layout, spec
 from .session import (
     DEFAULT_MAX_STEPS,
@@ -38,6 +38,7 @@ Policy = Literal["random", "masked"]
 Autoreset = Literal["off", "next_step", "same_step"]
 
 _AUTORESET = {"off": 0, "next_step": 1, "same_step": 2}
+MAX_EPISODES = 2**27
 _POLICIES = {"random": 0, "masked": 1}
 _OUTCOME = np.dtype([(name, np.int32) for name in ("changed", "status", "moves", "repeats", "steps", "ended")])
 
@@ -95,7 +96,7 @@ class Batch:
         self.params = which.params
         n = self.num_envs = check_num_envs(num_envs)
         if autoreset not in _AUTORESET:
-            raise UnknownOption(f"autoreset is one of {', '.join(_AUTORESET)}, not {autoreset!r:.80}")
+            raise UnknownOption(f"autoreset is one of {', '.join(_AUTORESET)}, not {quote(autoreset)}")
         self.undo, self.timeout, self.autoreset = undo, check_timeout(timeout), autoreset
         max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
         result = ffi.new("pz_batch **")
@@ -382,13 +383,15 @@ def rollout(
     instance's seed: the result does not depend on the number of threads.
     """
     if policy not in _POLICIES:
-        raise UnknownOption(f"policy is one of {', '.join(_POLICIES)}, not {policy!r:.80}")
+        raise UnknownOption(f"policy is one of {', '.join(_POLICIES)}, not {quote(policy)}")
     about = spec(puzzle)
     which = _fixed(puzzle, params)
     params = which.params
     limits = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats), check_timeout(timeout)
     task, _texts = _native_task(which, about, undo, *limits)
     if seeds is None:
+        if check_limit("episodes", episodes) > MAX_EPISODES:
+            raise UnknownOption(f"a rollout keeps every episode in memory: at most {MAX_EPISODES:,}, not {episodes:,}")
         first = random_seed() if seed is None else check_seed(seed)
         seeds = [episode_seed(first, episode) for episode in range(episodes)]
     each = np.array([check_seed(one) for one in seeds], np.uint64)

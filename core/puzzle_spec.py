@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import InvalidParams, UnknownPuzzle, raise_for
+from .errors import InvalidParams, UnknownPuzzle, quote, raise_for
 
 _DTYPES: dict[int, np.dtype[Any]] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
 
@@ -119,8 +119,8 @@ def handle(puzzle: str) -> Any:  # noqa: ANN401 (a cffi pointer)
     try:
         return _handles()[puzzle]
     except (KeyError, TypeError):
-        near = difflib.get_close_matches(str(puzzle)[:80].lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
-        raise UnknownPuzzle(f"there is no puzzle {puzzle!r:.80}; did you mean {near[0]!r}?") from None
+        near = difflib.get_close_matches(quote(puzzle).strip("'").lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
+        raise UnknownPuzzle(f"there is no puzzle {quote(puzzle)}; did you mean {near[0]!r}?") from None
 
 
 def puzzles() -> list[str]:
@@ -178,14 +178,14 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
     if params is None:
         return about.default_params
     if not isinstance(params, str):
-        raise InvalidParams(f"{puzzle}: parameters are a string such as {about.default_params!r}, not {params!r:.80}")
+        raise InvalidParams(f"{puzzle}: parameters are a string such as {about.default_params!r}, not {quote(params)}")
     if not re.fullmatch(about.params_pattern, params, re.ASCII):
         start = re.match(about.params_pattern, params, re.ASCII)
         understood = (
-            f"only its start {start[0]!r:.80} is understood" if start and start[0] else "nothing of it is understood"
+            f"only its start {quote(start[0])} is understood" if start and start[0] else "nothing of it is understood"
         )
         raise InvalidParams(
-            f"{puzzle}: {params!r:.80} is no parameter string: {understood}. "
+            f"{puzzle}: {quote(params)} is no parameter string: {understood}. "
             f"Write {about.easiest_params!r} or {about.default_params!r}: {'; '.join(about.params_help)}."
         )
     if about.params_alias:
@@ -194,7 +194,7 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
     result = ffi.new("char **")
     code = lib.pz_params_canonical(handle(puzzle), params.encode(), 1, 1, result)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r:.80}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     return _text(result[0])
 
 
@@ -210,7 +210,7 @@ def layout(puzzle: str, params: str) -> Layout:
     native = ffi.new("pz_layout *")
     code = lib.pz_layout_of(handle(puzzle), params.encode(), native)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r:.80}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     fields = tuple(
         Field(
             name=_text(field.name),
@@ -233,7 +233,7 @@ def optimal_steps(puzzle: str, params: str | None = None) -> int:
     params = canonical_params(puzzle, params)
     code = lib.pz_optimal_steps(handle(puzzle), params.encode(), steps)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r:.80}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     bound: float = steps[0]
     return round(bound)
 
@@ -244,5 +244,5 @@ def least_picture(puzzle: str, params: str) -> tuple[int, int]:
     width, height = ffi.new("int *"), ffi.new("int *")
     code = lib.pz_least_picture(handle(puzzle), params.encode(), width, height)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     return width[0], height[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, UnknownOption, raise_for
+from .errors import InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, UnknownOption, quote, raise_for
 from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, least_picture, spec
 
 if TYPE_CHECKING:
@@ -55,10 +55,9 @@ def check_seed(seed: object) -> int:
             raise TypeError
         number = operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
-        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r:.80}") from None
+        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {quote(seed)}") from None
     if not 0 <= number <= MAX_SEED:
-        told = number if number.bit_length() < 128 else f"one of {number.bit_length()} bits"
-        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {told}")
+        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {quote(number)}")
     return number
 
 
@@ -79,9 +78,9 @@ def check_limit(name: str, limit: object) -> int:
             raise TypeError
         number = operator.index(limit)  # type: ignore[arg-type]
     except TypeError:
-        raise UnknownOption(f"{name} is a whole number, 0 for no limit, not {limit!r:.80}") from None
+        raise UnknownOption(f"{name} is a whole number, 0 for no limit, not {quote(limit)}") from None
     if not 0 <= number <= MAX_LIMIT:
-        raise UnknownOption(f"{name} is a whole number from 0, for no limit, to {MAX_LIMIT}, not {number!s:.80}")
+        raise UnknownOption(f"{name} is a whole number from 0, for no limit, to {MAX_LIMIT}, not {quote(number)}")
     return number
 
 
@@ -92,7 +91,7 @@ def check_timeout(timeout: object) -> float:
             raise TypeError
         seconds = float(timeout)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise UnknownOption(f"timeout is a number of seconds, 0 for no limit, not {timeout!r:.80}") from None
+        raise UnknownOption(f"timeout is a number of seconds, 0 for no limit, not {quote(timeout)}") from None
     if not 0 <= seconds < float("inf"):
         raise UnknownOption(f"timeout is a number of seconds from 0, for no limit, not {seconds}")
     return seconds
@@ -105,9 +104,9 @@ def check_num_envs(num_envs: object) -> int:
             raise TypeError
         number = operator.index(num_envs)  # type: ignore[arg-type]
     except TypeError:
-        raise UnknownOption(f"num_envs is a whole number, not {num_envs!r:.80}") from None
+        raise UnknownOption(f"num_envs is a whole number, not {quote(num_envs)}") from None
     if not 1 <= number <= MAX_ENVS:
-        raise UnknownOption(f"num_envs is a whole number from 1 to {MAX_ENVS}, not {number!s:.80}")
+        raise UnknownOption(f"num_envs is a whole number from 1 to {MAX_ENVS}, not {quote(number)}")
     return number
 
 
@@ -124,7 +123,7 @@ def check_size(width: int, height: int, puzzle: str = "", params: str = "") -> t
     except TypeError:
         size = 0, 0
     if not all(1 <= side <= MAX_SIDE for side in size):
-        raise UnknownOption(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {width!r:.40} x {height!r:.40}")
+        raise UnknownOption(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {quote(width)} x {quote(height)}")
     if puzzle:
         least = least_picture(puzzle, params)
         if size[0] < least[0] or size[1] < least[1]:
@@ -163,17 +162,17 @@ def parse_game_id(puzzle: str, game_id: str) -> GameID:
     """Take apart ``params``, ``params#seed`` or ``params:desc``; a bare ``params`` gets a random seed."""
     if not isinstance(game_id, str):
         raise InvalidGameID(
-            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {game_id!r:.80}"
+            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {quote(game_id)}"
         )
     params, mark, rest = re.fullmatch(r"([^:#]*)([:#]?)(.*)", game_id, re.DOTALL).groups()  # type: ignore[union-attr]
     params = canonical_params(puzzle, params)
     if mark == ":":
         if not rest or not rest.isascii() or not rest.isprintable():
-            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {game_id!r:.80}")
+            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {quote(game_id)}")
         return GameID(params, None, rest)
     if mark == "#":
         if not re.fullmatch("0|[1-9][0-9]{0,19}", rest) or int(rest) > MAX_SEED:
-            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {game_id!r:.80}")
+            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {quote(game_id)}")
         return GameID(params, int(rest), None)
     return GameID(params, random_seed(), None)
 
@@ -214,7 +213,7 @@ class Session:
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{puzzle}: give either a game_id or params and seed, not both")
         if not 1 <= operator.index(players) <= MAX_PLAYERS:
-            raise ValueError(f"1 to {MAX_PLAYERS} players may share a board, not {players}")
+            raise ValueError(f"1 to {MAX_PLAYERS} players may share a board, not {quote(players)}")
         max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
         self.timeout = check_timeout(timeout)
         which = self._which(puzzle, params, seed, game_id)
@@ -438,16 +437,16 @@ class Session:
         if isinstance(action, str):
             number = self._action_numbers.get(action.upper())
             if number is None:
-                raise InvalidAction(f"{self.puzzle} has no action {action!r:.80}; it has {', '.join(self.actions)}")
+                raise InvalidAction(f"{self.puzzle} has no action {quote(action)}; it has {', '.join(self.actions)}")
             return number
         try:
             if isinstance(action, (bool, np.bool_)):
                 raise TypeError
             number = operator.index(action)  # type: ignore[arg-type]
         except TypeError:
-            raise InvalidAction(f"an action is a number or a name, not {action!r:.80}") from None
+            raise InvalidAction(f"an action is a number or a name, not {quote(action)}") from None
         if not 0 <= number < self._n_actions:
-            raise InvalidAction(f"{self.puzzle} has the actions 0 to {self._n_actions - 1}, not {number}")
+            raise InvalidAction(f"{self.puzzle} has the actions 0 to {self._n_actions - 1}, not {quote(number)}")
         return number
 
     @property
@@ -467,7 +466,7 @@ class Session:
         is the player's own. No turn passes by itself.
         """
         if not 0 <= operator.index(player) < self.players:
-            raise ValueError(f"the players are 0 to {self.players - 1}, not {player}")
+            raise ValueError(f"the players are 0 to {self.players - 1}, not {quote(player)}")
         self._check(lib.pz_session_turn(self._pointer, player), "turn")
 
     def undo(self) -> bool:
