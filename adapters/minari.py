@@ -170,7 +170,7 @@ def _size(episode: EpisodeBuffer) -> int:
     observations: Any = episode.observations
     arrays = observations.values() if isinstance(observations, dict) else [observations]
     masks: Any = episode.infos
-    return sum(array.nbytes for array in [*arrays, masks["action_mask"]]) + 16 * len(episode)
+    return sum(int(array.nbytes) for array in [*arrays, masks["action_mask"]]) + 16 * len(episode)
 
 
 def _play(

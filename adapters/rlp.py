@@ -100,6 +100,7 @@ class PaperState(Encoder):
         self._cursor = cursor and self._has_cursor
         self._rest = State(task)
         example = self.encode(self.layout.views(np.zeros(self.layout.record_size, np.uint8)))
+        rest: Any = self._rest.tree
         largest = max(np.prod(field.shape, dtype=int) for field in mine.values())
 
         def leaf(name: str, value: Any) -> Leaf:  # noqa: ANN401 (an array or a number)
@@ -108,7 +109,8 @@ class PaperState(Encoder):
                 ends = [mine["cursor_x"], mine["cursor_y"]]
                 return Leaf((2,), array.dtype, min(one.low for one in ends), max(one.high for one in ends), name)
             if of_board is None:
-                return self._rest.tree[name]
+                found: Leaf = rest[name]
+                return found
             same = name in mine and np.prod(mine[name].shape) == array.size
             return Leaf(array.shape, array.dtype, 0, highest.get(name, mine[name].high if same else largest), name)
 
