@@ -65,14 +65,16 @@ class Result:
         status = np.array(self.status, np.int64)
         lengths = np.array(self.steps, np.int64)[status == Status.SOLVED]
         played = max(len(status), 1)
+        most = bound(self.puzzle, self.params)
         return {
             "puzzle": self.puzzle,
             "params": self.params,
-            "optimal_upper_bound": bound(self.puzzle, self.params),
+            "optimal_upper_bound": most,
             "algorithm": self.policy,
             "mean_successful_steps": round(float(lengths.mean()), 1) if len(lengths) else None,
             "std": round(float(lengths.std()), 1) if len(lengths) else None,
             "success_percent": round(100 * len(lengths) / played, 1),
+            "within_bound_percent": round(100 * int((lengths <= most).sum()) / played, 1),
             "failed_percent": round(100 * int((status == Status.FAILED).sum()) / played, 1),
             "episodes": len(status),
             "max_steps": self.max_steps,

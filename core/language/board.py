@@ -29,7 +29,9 @@ class Board:
         parts = []
         for layers in self.grammar.grids:
             now = b"".join(seen[layer.name].tobytes() for layer in layers)
-            parts.append(self._section(_title(layers), now, lambda title, layers=layers: _write_grid(title, layers, seen)))  # type: ignore[misc]
+            parts.append(
+                self._section(_title(layers), now, lambda title, layers=layers: _write_grid(title, layers, seen))
+            )  # type: ignore[misc]
         for field in self._lists:
             view = seen[field.name]
             parts.append(self._section(field.name, view.tobytes(), lambda title, view=view: _write_list(title, view)))  # type: ignore[misc]
@@ -57,9 +59,11 @@ def _write_grid(title: str, layers: tuple[Layer, ...], seen: Observation) -> str
         else:
             low, texts = layer.field.low, layer.texts
             columns.append([texts[value - low] for value in seen[layer.name].ravel().tolist()])
-    tokens = ["".join(token) or EMPTY for token in zip(*columns, strict=True)] if len(columns) > 1 else [
-        token or EMPTY for token in columns[0]
-    ]
+    tokens = (
+        ["".join(token) or EMPTY for token in zip(*columns, strict=True)]
+        if len(columns) > 1
+        else [token or EMPTY for token in columns[0]]
+    )
     return _write_rows(title, tokens, *shape)
 
 
@@ -126,7 +130,9 @@ def _read_grid(layers: tuple[Layer, ...], rows: list[list[str]], fields: dict[st
     for y, row in enumerate(rows):
         for x, token in enumerate(row):
             found = pattern.fullmatch("" if token == EMPTY else token)
-            read_here = [layer.read(text) for layer, text in zip(layers, found.groups(), strict=True)] if found else [None]
+            read_here = (
+                [layer.read(text) for layer, text in zip(layers, found.groups(), strict=True)] if found else [None]
+            )
             if any(value is None for value in read_here):
                 problems.append(f"R{y + 1}C{x + 1}: {token[:20]!r} is no symbol of this board")
                 return

@@ -34,7 +34,7 @@ MOST_NODES = 5_000
 Cell = tuple[int, int]
 
 
-class Refused(Exception):  # noqa: N818 (it never leaves this package)
+class Refused(Exception):
     """A move that was not understood or cannot be made, and why."""
 
 
@@ -192,7 +192,9 @@ def read_place(grammar: Grammar, text: str) -> Cell:
     rim = _rim(grammar)
     for what, at, size in (("rows", row, grammar.size[0]), ("columns", column, grammar.size[1])):
         if not -rim <= at < size + rim:
-            raise Refused(f"{text}: the board has {size} {what}" + (", with a rim at 0 and after the last" if rim else ""))
+            raise Refused(
+                f"{text}: the board has {size} {what}" + (", with a rim at 0 and after the last" if rim else "")
+            )
     return row, column
 
 
@@ -340,7 +342,9 @@ class Set(Kind):
         if self.holds(hand.seen, place, value):
             return
         go_to(hand, place)
-        keys = ([str(value)] if str(value) in hand.session.actions and self.layer.none != value else []) + [*self.words[1:]]
+        keys = ([str(value)] if str(value) in hand.session.actions and self.layer.none != value else []) + [
+            *self.words[1:]
+        ]
         found: Hand | None = None
         for key in keys:
             trial = self._repeat(hand, key, place, value)
@@ -351,7 +355,9 @@ class Set(Kind):
             symbol = self.layer.write(value) or EMPTY  # type: ignore[arg-type]
             fixed = hand.seen.get("fixed")
             given = fixed is not None and fixed.shape == hand.seen[self.words[0]].shape and fixed[place[-fixed.ndim :]]
-            raise Refused(f"{self.name(place)}={symbol}: " + ("that place is given" if given else "that cannot be set there"))
+            raise Refused(
+                f"{self.name(place)}={symbol}: " + ("that place is given" if given else "that cannot be set there")
+            )
         hand.take(found)
 
     def _repeat(self, hand: Hand, key: str, place: Cell, value: int) -> Hand | None:
@@ -514,7 +520,9 @@ class _Ends(Kind):
     def ends(self, change: Change) -> tuple[Cell, Cell] | None:
         """Where the first and the last key that is no arrow were pressed."""
         presses = change.presses
-        places_ = [place_of(self.grammar, change.cursors[at]) for at in (presses[0], presses[-1])] if presses else [None]
+        places_ = (
+            [place_of(self.grammar, change.cursors[at]) for at in (presses[0], presses[-1])] if presses else [None]
+        )
         return None if None in places_ else (places_[0], places_[-1])  # type: ignore[return-value]
 
 

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from .board import read
-from .dialogue import Dialogue
-
 
 @dataclass(frozen=True)
 class Verdict:

@@ -449,3 +449,16 @@ def test_gymnasium_wrappers_fit():
         env = gym.wrappers.FlattenObservation(make("fifteen"))
         assert env.reset(seed=1)[0].ndim == 1
         env.close()
+
+
+@pytest.mark.parametrize("make", [adapter.PuzzleEnv, adapter.PuzzleVectorEnv])
+def test_a_picture_that_is_too_small_is_refused_at_construction(make):
+    with pytest.raises(pp.UnknownOption, match=r"needs at least \d+ x \d+ pixels, not 9 x 9"):
+        make("net", "5x5", observation="pixels", width=9, height=9)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_vector_environment_that_was_never_made_goes_silently():
+    with pytest.raises(pp.UnknownOption, match="called num_envs now"):
+        adapter.PuzzleVectorEnv("fifteen", n_envs=2)
+    gc.collect()
