@@ -65,6 +65,7 @@ void pz_enter(pz_guard *guard, pz_pool *pool, double timeout)
     guard->timeout = timeout;
     guard->started = guard->asked = guard->looked = 0;
     guard->ration = FUEL;
+    guard->assertion = PZ_ENGINE;
     guard->interruptible = false;
     guard->locked = NULL;
     guard->outer = current;
@@ -152,12 +153,12 @@ void pz_fail(int error, const char *format, ...)
 void pz_assertion_failed(const char *condition, const char *file, int line)
 {
     const char *slash = strrchr(file, '/');
-    pz_fail(PZ_ENGINE, "assertion failed in the engine: %s (%s:%d)", condition, slash ? slash + 1 : file, line);
+    pz_fail(current ? current->assertion : PZ_ENGINE, "assertion failed in the engine: %s (%s:%d)", condition, slash ? slash + 1 : file, line);
 }
 
 void fatal(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fail(PZ_ENGINE, format, arguments);
+    fail(current ? current->assertion : PZ_ENGINE, format, arguments);
 }

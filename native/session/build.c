@@ -86,6 +86,8 @@ void pz_build(pz_session *s)
         validate_desc(s->puzzle, s->params, s->desc, PZ_ENGINE);
     } else {
         validate_desc(s->puzzle, s->params, s->desc, PZ_BAD_ID);
+        if (s->privdesc) validate_desc(s->puzzle, s->params, s->privdesc, PZ_BAD_ID);
+        if (s->first_desc) validate_desc(s->puzzle, s->params, s->first_desc, PZ_BAD_ID);
     }
     s->layout = pz_layout_hold(s->puzzle, s->params_text, s->params);
     s->state = engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);
@@ -271,7 +273,22 @@ int pz_session_reset(pz_session *s, const char *params, const char *seed, const 
 
 void pz_supersede(pz_session *s, const char *desc, const char *privdesc)
 {
+    if (!s->first_desc) s->first_desc = s->desc;
     s->desc = dupstr(desc);
     s->privdesc = privdesc ? dupstr(privdesc) : NULL;
     pz_name_instance(s);
+}
+
+void pz_take_back_desc(pz_session *s)
+{
+    const game *engine = s->puzzle->engine;
+    if (!s->first_desc || !s->puzzle->take_back) return;
+    game_state *initial = engine->new_game((midend *)s, s->params, s->first_desc);
+    const bool taken_back = s->puzzle->take_back(s->state, initial);
+    engine->free_game(initial);
+    if (!taken_back) return;
+    s->desc = s->first_desc;
+    s->privdesc = s->first_desc = NULL;
+    pz_name_instance(s);
+    pz_observe_board(s, s->state, s->record);
 }

@@ -52,6 +52,7 @@ struct pz_session {
 
     game_params *params;
     char *params_text, *seed, *desc, *privdesc, *aux;
+    char *first_desc; /* before the engine replaced it by desc and privdesc; NULL where it did not */
     uint64_t instance, instance_hash;
     drawing *dr;
     char *own_record;
@@ -126,6 +127,8 @@ void pz_build(pz_session *session);
 void pz_name_instance(pz_session *session);
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
 void pz_generate(pz_session *session); /* its description from its seed */
+/* After an undo: where it took back what had replaced the description, have the first one back. */
+void pz_take_back_desc(pz_session *session);
 bool pz_fits(const pz_session *session, const pz_buffers *buffers);
 void pz_bind(pz_session *session, const pz_buffers *buffers);
 
