@@ -9,6 +9,8 @@
 
 double pz_step_timeout = 30;
 
+const char pz_small_stack[] = "this thread's stack is too small for a game of this size (see threading.stack_size)";
+
 const char *pz_last_error(void)
 {
     return pz_thread_notes()->error;
@@ -39,6 +41,7 @@ int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interrup
 
 int pz_claim(pz_session *s)
 {
+    if (s->stack_needed && pz_stack_left() < s->stack_needed) return pz_refuse(PZ_ENGINE, pz_small_stack);
     if (atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
         return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
     if (!s->fault) return PZ_OK;
