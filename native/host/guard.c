@@ -3,6 +3,7 @@
  * the fuel is gone is a clock read. What a unit is worth depends on the size of the game, so the next ration is made
  * smaller or larger by how long the last one took: about a millisecond.
  */
+#define _GNU_SOURCE /* pthread_getattr_np */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,22 @@ pz_notes *pz_thread_notes(void)
     if (!notes) return &shared;
     pthread_setspecific(notes_key, notes);
     return notes;
+}
+
+/* ---- The stack ---- */
+
+size_t pz_stack_left(void)
+{
+    static PZ_TLS char *lowest;
+    char here;
+    pthread_attr_t attributes;
+    if (!lowest && !pthread_getattr_np(pthread_self(), &attributes)) {
+        void *start;
+        size_t size;
+        if (!pthread_attr_getstack(&attributes, &start, &size)) lowest = start;
+        pthread_attr_destroy(&attributes);
+    }
+    return !lowest ? SIZE_MAX : &here > lowest ? (size_t)(&here - lowest) : 0;
 }
 
 /* ---- The guard ---- */

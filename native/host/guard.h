@@ -112,4 +112,7 @@ static inline void pz_burn_bytes(size_t bytes)
 
 double pz_now(void);
 
+/* How many bytes of this thread's stack are left. */
+size_t pz_stack_left(void);
+
 #endif

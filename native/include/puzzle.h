@@ -281,6 +281,8 @@ typedef struct pz_puzzle {
      * NULL where a search over boards may find more, and fails with PZ_NO_PLAN where that is hopeless.
      */
     char *(*guide)(const game_state *state, const char *aux);
+    /* 0, or bytes of stack for each cell, where the engine calls itself from cell to cell. */
+    int stack_per_cell;
     /* The engine writes its complaint about a description to a static buffer: one thread at a time. */
     bool static_complaint;
     /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */

@@ -40,6 +40,7 @@ struct pz_session {
     int flags, n_actions, fault;
     pz_player *players;   /* those who wait; the entry of the present player is stale. NULL while there is only one */
     int n_players, player;
+    size_t stack_needed;  /* bytes, 0 where every stack will do */
     bool stuck, loaded;   /* loaded: from a save, without its aux so far */
 
     game_state **history; /* a ring of the states before, NULL where no undo is wanted */
@@ -111,7 +112,11 @@ int pz_call_interruptible(pz_session *session, pz_work work, void *context);
 /* From here on such work changes the game: what is left is short, and must not be stopped halfway. */
 void pz_finish_undisturbed(void);
 
-/* Claim a game for this thread: fails after a fault, and while another thread has it. The second is for a reset. */
+/*
+ * Claim a game for this thread: fails after a fault, while another thread has it, and where the stack is too small. The
+ * second is for a reset, which a fault does not stop.
+ */
+extern const char pz_small_stack[];
 int pz_claim(pz_session *session);
 int pz_claim_any(pz_session *session);
 void pz_release(pz_session *session);
