@@ -25,6 +25,8 @@ FRAMEWORKS = {
     "dm_env": {"dm_env"},
     "gymnasium": {"gymnasium"},
     "gymnasium_bench": {"gymnasium"},
+    "jax": {"jax"},
+    "jax_bench": {"jax", "jumanji", "pgx"},
     "minari": {"minari", "gymnasium", "h5py", "PIL"},
     "openspiel": {"pyspiel", "open_spiel"},
     "openspiel_bench": {"pyspiel", "open_spiel"},
@@ -34,6 +36,8 @@ FRAMEWORKS = {
     "rlp": {"gymnasium"},
     "sb3": {"stable_baselines3", "gymnasium"},
     "sb3_train": {"stable_baselines3", "sb3_contrib", "torch", "tensorboard", "gymnasium"},
+    "torchrl": {"torchrl", "tensordict", "torch"},
+    "torchrl_bench": {"torchrl", "tensordict", "torch"},
 }
 
 
