@@ -387,22 +387,17 @@ def screen():
 def test_a_real_window_takes_clicks_and_ctrl_c(screen):
     code = (
         "import puzzleport as pp; from puzzleport.cli.by_hand import in_window; s = pp.Session('tents', '6x6', seed=1)\n"
+        "import puzzleport.window as w; show = w.Window.show; told = []\n"
+        "def first(*a): show(*a); told or (told.append(1), print('ready', flush=True))\n"
+        "w.Window.show = first\n"
         "try: in_window(s, 480)\n"
         "finally: print(s.moves, flush=True)"
     )
     played = subprocess.Popen([sys.executable, "-c", code], env=screen, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        window = subprocess.run(
-            ["xdotool", "search", "--sync", "--onlyvisible", "--name", "Tents"],
-            env=screen,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        ).stdout.split()[0]
-        for x in range(70, 400, 20):
-            words = ["xdotool", "mousemove", "--window", window, str(x), "100", "click", "1"]
-            subprocess.run(words, env=screen, check=True)
+        assert played.stdout.readline() == b"ready\n"
+        for x in range(230, 560, 20):  # the window is in the middle of the screen
+            subprocess.run(["xdotool", "mousemove", str(x), "160", "click", "1"], env=screen, check=True)
         time.sleep(1)
         played.send_signal(signal.SIGINT)
         out, _ = played.communicate(timeout=30)
@@ -561,6 +556,39 @@ def test_every_puzzle_can_be_played_by_the_keys(puzzle):
     assert "quit" in help_line(session)
     for key in sorted(keys):
         assert press(session, key) is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list",
+        "bench --puzzle net,tents --seconds 0.001",
+        "bench pixels --puzzle net --seconds 0.001",
+        "demo --all --episodes 1 --seconds 0.001",
+        "compare r.csv",
+        "evaluate --puzzle fifteen --episodes 3 --seed 1",
+        "--help",
+        "bench --help",
+    ],
+)
+@pytest.mark.parametrize("columns", [80, 60])
+def test_tables_fit_and_nothing_is_cut(run, tmp_path, monkeypatch, words, columns):
+    names = ("a policy with a long name", "another one", "the third", "the last of them")
+    rows = [f"net,{size},{name},1234567,98.7" for name in names for size in ("2x2", "3x3")]
+    (tmp_path / "r.csv").write_text(
+        "puzzle,params,algorithm,mean_successful_steps,success_percent\n" + "\n".join(rows) + "\n"
+    )
+    from puzzleport.cli import common
+
+    monkeypatch.setattr(common.console, "_width", columns)
+    said = run(*words.split()).stdout
+    assert "…" not in said
+    assert "..." not in said.replace("[,NAME...]", "").replace("[ARGS]...", "").replace("RESULTS...", "")
+    assert max(map(len, said.splitlines())) <= 80
+    if "compare" in words:
+        for name in names:
+            assert all(word in said for word in name.split())
+        assert said.count("1,234,567 (98.7%)") == 8
 
 
 def test_completion(run):
