@@ -68,6 +68,7 @@ bench: build ## measure steps a second
 
 golden: $(STAMP) build ## write the golden playthroughs and pictures anew
 	$(BIN)/python -m tests.golden_playthrough
+	$(BIN)/python -m tests.golden_fields
 
 gallery: build ## draw the contact sheet of all puzzles
 	$(BIN)/python tools/gallery.py docs/gallery.png

@@ -8,7 +8,6 @@ and ``rlp/Puzzle-v0`` (the paper's environment and keywords). So does the prefix
 from __future__ import annotations
 
 import contextlib
-import string
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import puzzleport as pp
-from puzzleport.encode import Leaf, Tree
+from puzzleport.adapters.gymnasium_spaces import space_of, with_mask
 from puzzleport.encode.state import State
 
 try:
@@ -42,31 +41,6 @@ AUTORESET = {
     AutoresetMode.SAME_STEP: "same_step",
     AutoresetMode.DISABLED: "off",
 }
-
-
-def space_of(tree: Tree, mask_size: int = 0) -> spaces.Space[Any]:
-    """A tree of arrays as a space; with a mask beside them, one of as many actions."""
-    if isinstance(tree, Leaf):
-        if tree.dtype.kind == "U":
-            space: spaces.Space[Any] = spaces.Text(int(tree.high), min_length=int(tree.low), charset=string.printable)
-        else:
-            # Gymnasium warns of a range of one value: a field that these parameters leave no choice gets a second.
-            space = spaces.Box(tree.low, max(tree.high, tree.low + 1), tree.shape, tree.dtype.type)
-        return space if not mask_size else spaces.Dict({"observation": space, "action_mask": mask_space(mask_size)})
-    parts = {name: space_of(part) for name, part in tree.items()}
-    return spaces.Dict({**parts, "action_mask": mask_space(mask_size)} if mask_size else parts)
-
-
-def mask_space(size: int) -> spaces.MultiBinary:
-    """The space of masks of so many actions: int8, as ``Discrete.sample`` takes them."""
-    return spaces.MultiBinary(size)
-
-
-def with_mask(observation: Any, mask: Array) -> dict[str, Any]:  # noqa: ANN401 (one array or a dict of them)
-    """An observation with the mask in it: beside the fields, or beside the one array."""
-    if not isinstance(observation, dict):
-        observation = {"observation": observation}
-    return {**observation, "action_mask": mask}
 
 
 def check_render_mode(mode: str | None, modes: Sequence[str] = RENDER_MODES) -> str | None:

@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium import spaces
 
 import puzzleport as pp
-from puzzleport.adapters.gymnasium import space_of
+from puzzleport.adapters.gymnasium_spaces import space_of
 from puzzleport.adapters.sb3 import sb3_vec_env
 from puzzleport.files import aside, write
 
@@ -113,7 +113,7 @@ class ModelPolicy:
         params: the engine's parameter string.
         undo: whether UNDO is in the action space.
         deterministic: whether it takes its likeliest action, rather than one that it draws.
-        observation: what it sees, where that is none of ``puzzleport.encode.KINDS``.
+        observation: what it sees, if that is not one of ``puzzleport.encode.KINDS``.
     """
 
     def __init__(

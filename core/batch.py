@@ -10,11 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from ._native import ffi, lib
+from .arguments import array, text, told, whole
 from .errors import InvalidAction, InvalidSeed, SessionClosed, UnknownOption, raise_for
 from .puzzle_spec import PuzzleSpec, canonical_params, handle, layout, spec
 from .session import (
     DEFAULT_MAX_STEPS,
     DEFAULT_TIMEOUT,
+    MAX_SEED,
     GameID,
     Observation,
     Session,
@@ -23,6 +25,7 @@ from .session import (
     check_num_envs,
     check_seed,
     check_size,
+    check_threads,
     check_timeout,
     episode_seed,
     names_instance,
@@ -39,6 +42,7 @@ Autoreset = Literal["off", "next_step", "same_step"]
 
 _AUTORESET = {"off": 0, "next_step": 1, "same_step": 2}
 _POLICIES = {"random": 0, "masked": 1}
+MAX_EPISODES = 2**31 - 1
 _OUTCOME = np.dtype([(name, np.int32) for name in ("changed", "status", "moves", "repeats", "steps", "ended")])
 
 
@@ -94,28 +98,26 @@ class Batch:
         which = _fixed(puzzle, params)
         self.params = which.params
         n = self.num_envs = check_num_envs(num_envs)
-        if autoreset not in _AUTORESET:
-            raise UnknownOption(f"autoreset is one of {', '.join(_AUTORESET)}, not {autoreset!r:.80}")
-        self.undo, self.timeout, self.autoreset = undo, check_timeout(timeout), autoreset
+        self.undo, self.timeout, self.autoreset = bool(undo), check_timeout(timeout), _choice(_AUTORESET, autoreset)
         max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
         result = ffi.new("pz_batch **")
-        task, self._texts = _native_task(which, self.spec, undo, max_steps, max_repeats, self.timeout)
-        code = lib.pz_batch_new(task, n, threads, result)
+        task, self._texts = _native_task(which, self.spec, self.undo, max_steps, max_repeats, self.timeout)
+        code = lib.pz_batch_new(task, n, check_threads(threads), result)
         if code:
-            raise_for(code, f"{puzzle} {self.params}")
+            raise_for(code, f"{self.spec.name} {self.params}")
         self._handle = ffi.gc(result[0], lib.pz_batch_free)
-        self.actions = self.spec.actions[: self.spec.n_actions(undo)]
-        self._layout = layout(puzzle, self.params)
-        self._records = np.zeros((n, self._layout.record_size), np.uint8)
-        self._masks = np.zeros((n, len(self.actions)), np.bool_)
-        self._outcomes = np.zeros(n, _OUTCOME)
-        self._actions = np.zeros(n, np.int64)
+        self.actions = self.spec.actions[: self.spec.n_actions(self.undo)]
+        self._layout = layout(self.spec.name, self.params)
+        # Views, which cannot be resized by who gets them.
+        self._records = np.zeros((n, self._layout.record_size), np.uint8)[:]
+        self._masks = np.zeros((n, len(self.actions)), np.bool_)[:]
+        self._outcomes = np.zeros(n, _OUTCOME)[:]
         self._started = False
         outcomes = self._outcomes
         self._result = BatchStep(
             self._layout.views(self._records), self._masks, *(outcomes[name] for name in outcomes.dtype.names or ())
         )
-        final_records, final_masks = np.zeros_like(self._records), np.zeros_like(self._masks)
+        final_records, final_masks = np.zeros_like(self._records)[:], np.zeros_like(self._masks)[:]
         self.records, self.final_records = self._records, final_records
         """The observation records of all slots, live; and with ``autoreset="same_step"`` those of ended episodes."""
         self.final = (self._layout.views(final_records), final_masks)
@@ -128,8 +130,9 @@ class Batch:
         self._buffers.records, self._buffers.masks = self._kept[0], self._kept[1]
         self._buffers.outcomes = ffi.cast("pz_outcome *", self._kept[2])
         self._buffers.final_records, self._buffers.final_masks = self._kept[3], self._kept[4]
-        lib.pz_batch_bind(self._handle, self._buffers)
-        self._native_actions = ffi.from_buffer("int64_t[]", self._actions)
+        self._buffers.records_size, self._buffers.masks_size = self._records.nbytes, self._masks.nbytes
+        self._buffers.outcomes_size = outcomes.nbytes
+        self._check(lib.pz_batch_bind(self._handle, self._buffers))
 
     def reset(
         self,
@@ -143,33 +146,42 @@ class Batch:
         A single seed gives slot i the seed ``seed + i``; a sequence gives each its own. Where there is no seed, a slot
         that has played goes on with the next episode of its stream, and one that has not draws a seed.
         """
-        if which is not None and np.shape(which) != (self.num_envs,):
-            raise ValueError(
-                f"which has one entry for each of {self.num_envs} sessions, not the shape {np.shape(which)}"
-            )
-        seeds, counts = self.streams()
-        wanted: Sequence[int | None]
-        if seed is None or isinstance(seed, (int, np.integer)):
-            first = None if seed is None else check_seed(seed)
-            wanted = [None if first is None else first + slot for slot in range(self.num_envs)]
+        n = self.num_envs
+        chosen = None if which is None else array(which, "which", (n,), np.bool_)
+        wanted: list[object]
+        if seed is None:
+            wanted = [None] * n
+        elif isinstance(seed, (int, np.integer)):
+            first = check_seed(seed)
+            wanted = [first + slot for slot in range(n)]
         else:
-            wanted = list(seed)
-        if len(wanted) != self.num_envs:
-            raise InvalidSeed(f"{self.num_envs} sessions need {self.num_envs} seeds, not {len(wanted)}")
+            try:
+                wanted = list(seed)
+            except TypeError:
+                raise InvalidSeed(f"seed is a whole number or a sequence of them, not {told(seed)}") from None
+        if len(wanted) != n:
+            raise InvalidSeed(f"{n} sessions need {n} seeds, not {len(wanted)}")
+        seeds, counts, begun = self._streams()
         for slot, given in enumerate(wanted):
-            if which is not None and not which[slot]:
+            if chosen is not None and not chosen[slot]:
                 continue
             if given is not None:
                 seeds[slot], counts[slot] = check_seed(given), 0
-            elif self._started:
+            elif begun[slot]:
                 counts[slot] += 1
             else:
                 seeds[slot], counts[slot] = random_seed(), 0
         if episodes is not None:
-            counts[:] = episodes
-        chosen = ffi.NULL if which is None else ffi.from_buffer("uint8_t[]", np.ascontiguousarray(which, np.bool_))
+            given_counts = list(episodes)
+            if len(given_counts) != n:
+                raise UnknownOption(f"{n} sessions have {n} episodes, not {len(given_counts)}")
+            counts[:] = [whole(count, "an episode", 0, MAX_SEED) for count in given_counts]
         code = lib.pz_batch_reset(
-            self._open(), ffi.from_buffer("uint64_t[]", seeds), ffi.from_buffer("uint64_t[]", counts), chosen
+            self._open(),
+            n,
+            ffi.from_buffer("uint64_t[]", seeds),
+            ffi.from_buffer("uint64_t[]", counts),
+            ffi.NULL if chosen is None else ffi.from_buffer("uint8_t[]", chosen),
         )
         self._check(code)
         self._started = True
@@ -180,15 +192,19 @@ class Batch:
         if not self._started:
             raise InvalidAction("reset the batch before its first step")
         given = np.asarray(actions)
-        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+        if given.dtype.kind not in "iu" or given.shape != (self.num_envs,):
             raise InvalidAction(
                 f"{self.num_envs} sessions take {self.num_envs} whole numbers, not {given.dtype} of shape {given.shape}"
             )
-        self._actions[:] = given
-        if self._actions.min() < 0 or self._actions.max() >= len(self.actions):
-            raise InvalidAction(f"{self.spec.name} has the actions 0 to {len(self.actions) - 1}")
-        code = lib.pz_batch_step(self._handle or self._open(), self._native_actions, _AUTORESET[self.autoreset])
-        self._check(code)
+        given = np.ascontiguousarray(given, np.int64)  # C copies it, and looks whether each action exists
+        code = lib.pz_batch_step(
+            self._handle or self._open(),
+            self.num_envs,
+            ffi.from_buffer("int64_t[]", given),
+            _AUTORESET[self.autoreset],
+        )
+        if code:
+            self._check(code)
         return self._result
 
     def pixels(
@@ -205,12 +221,19 @@ class Batch:
         shape = (self.num_envs, *picture_shape(*size, channels_first, grey))
         if out is None:
             out = np.empty(shape, np.uint8)
-        elif out.shape != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
-            raise ValueError(f"out must be contiguous uint8{list(shape)}, not {out.dtype}{list(out.shape)}")
+        elif not issubclass(type(out), np.ndarray):
+            raise ValueError(f"out must be an array, not {told(out)}")
+        else:
+            there = np.asarray(out)  # what numpy itself says of it, not a subclass
+            if there.shape != shape or there.dtype != np.uint8 or not there.flags.c_contiguous:
+                raise ValueError(f"out must be contiguous uint8{list(shape)}, not {there.dtype}{list(there.shape)}")
+            if not there.flags.writeable:
+                raise ValueError("out cannot be written to")
         if not self._started:
             raise InvalidAction("reset the batch before its first picture")
+        room = ffi.from_buffer("uint8_t[]", np.asarray(out), require_writable=True)
         form = picture_form(channels_first, grey)
-        self._check(lib.pz_batch_pixels(self._open(), *size, form, ffi.from_buffer("uint8_t[]", out)))
+        self._check(lib.pz_batch_pixels(self._open(), *size, form, room, len(room)))
         return out
 
     def draw_along(
@@ -222,32 +245,47 @@ class Batch:
         """
         size = check_size(width, height)
         shape = (self.num_envs, *picture_shape(*size, channels_first, grey))
-        frames, final = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
-        self._kept += [ffi.from_buffer("uint8_t[]", frames), ffi.from_buffer("uint8_t[]", final)]
-        buffers = self._buffers
-        buffers.frames, buffers.final_frames = self._kept[-2], self._kept[-1]
+        frames, final = np.zeros(shape, np.uint8)[:], np.zeros(shape, np.uint8)[:]
+        room = ffi.from_buffer("uint8_t[]", frames), ffi.from_buffer("uint8_t[]", final)
+        self._kept.extend(room)  # for good: of two threads that come here, nobody knows who was last
+        buffers = ffi.new("pz_batch_buffers *", self._buffers[0])
+        buffers.frames, buffers.final_frames = room
+        buffers.frames_size = len(room[0])
         buffers.width, buffers.height = size
         buffers.form = picture_form(channels_first, grey)
-        lib.pz_batch_bind(self._open(), buffers)
+        self._check(lib.pz_batch_bind(self._open(), buffers))
         return frames, final
 
     def session(self, slot: int) -> Session:
         """An independent copy of the session in a slot."""
-        if not 0 <= slot < self.num_envs:
-            raise IndexError(f"the slots are 0 to {self.num_envs - 1}, not {slot}")
+        try:
+            number = whole(slot, "a slot", 0, self.num_envs - 1)
+        except UnknownOption as wrong:
+            raise IndexError(str(wrong)) from None
         if not self._started:
-            raise InvalidAction(f"reset slot {slot} before copying its session")
+            raise InvalidAction(f"reset slot {number} before copying its session")
         result = ffi.new("pz_session **")
-        self._check(lib.pz_batch_clone(self._open(), slot, result))
+        self._check(lib.pz_batch_clone(self._open(), number, result))
         return Session._from(result[0], self.timeout)
 
     def streams(self) -> tuple[Array, Array]:
         """Each slot's seed and the number of the episode in that seed's stream."""
-        seeds, episodes = np.zeros(self.num_envs, np.uint64), np.zeros(self.num_envs, np.uint64)
-        lib.pz_batch_streams(
-            self._open(), ffi.from_buffer("uint64_t[]", seeds), ffi.from_buffer("uint64_t[]", episodes)
-        )
+        seeds, episodes, _ = self._streams()
         return seeds, episodes
+
+    def _streams(self) -> tuple[Array, Array, Array]:
+        """The same, and which slots have a stream yet."""
+        n = self.num_envs
+        seeds, episodes, begun = np.zeros(n, np.uint64), np.zeros(n, np.uint64), np.zeros(n, np.bool_)
+        code = lib.pz_batch_streams(
+            self._open(),
+            n,
+            ffi.from_buffer("uint64_t[]", seeds),
+            ffi.from_buffer("uint64_t[]", episodes),
+            ffi.from_buffer("uint8_t[]", begun),
+        )
+        self._check(code)
+        return seeds, episodes, begun
 
     @property
     def result(self) -> BatchStep:
@@ -304,9 +342,20 @@ class Batch:
         return self._handle
 
     def _check(self, code: int) -> None:
+        if code == lib.PZ_BAD_ACTION:
+            raise InvalidAction(f"{self.spec.name} has the actions 0 to {len(self.actions) - 1}")
         if code:
-            where = f", slot {lib.pz_batch_failed_slot(self._handle)}" if self._handle is not None else ""
-            raise_for(code, f"{self.spec.name} {self.params}{where}")
+            slot = lib.pz_failed_slot()
+            raise_for(code, f"{self.spec.name} {self.params}{f', slot {slot}' if slot >= 0 else ''}")
+
+
+def _choice(choices: dict[str, int], given: object) -> Any:  # noqa: ANN401 (the literal that the caller declares)
+    """One of these names as a plain str, or UnknownOption; the message calls it as the caller's argument is called."""
+    name = text(given)
+    if name not in choices:
+        what = "autoreset" if choices is _AUTORESET else "policy"
+        raise UnknownOption(f"{what} is one of {', '.join(choices)}, not {told(given)}")
+    return name
 
 
 def _native_task(
@@ -325,7 +374,7 @@ def _native_task(
 def _fixed(puzzle: str, params: str | None) -> GameID:
     """Parameters, and the one instance that they name, if any."""
     if names_instance(params):
-        return parse_game_id(puzzle, str(params))
+        return parse_game_id(puzzle, params)  # type: ignore[arg-type]
     return GameID(canonical_params(puzzle, params), None, None)
 
 
@@ -381,16 +430,17 @@ def rollout(
     Episode k plays instance k of the seed's stream (or ``seeds[k]``), with actions that are a function of that
     instance's seed: the result does not depend on the number of threads.
     """
-    if policy not in _POLICIES:
-        raise UnknownOption(f"policy is one of {', '.join(_POLICIES)}, not {policy!r:.80}")
+    policy = _choice(_POLICIES, policy)
+    threads = check_threads(threads)
     about = spec(puzzle)
     which = _fixed(puzzle, params)
     params = which.params
     limits = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats), check_timeout(timeout)
-    task, _texts = _native_task(which, about, undo, *limits)
+    task, _texts = _native_task(which, about, bool(undo), *limits)
     if seeds is None:
         first = random_seed() if seed is None else check_seed(seed)
-        seeds = [episode_seed(first, episode) for episode in range(episodes)]
+        count = whole(episodes, "episodes", 0, MAX_EPISODES)
+        seeds = [episode_seed(first, episode) for episode in range(count)]
     each = np.array([check_seed(one) for one in seeds], np.uint64)
     status, steps = np.zeros(len(each), np.int32), np.zeros(len(each), np.int32)
     done = np.zeros(1, np.int64)
@@ -419,7 +469,7 @@ def rollout(
         if reporter:
             reporter.join()
     if code:
-        raise_for(code, f"{puzzle} {params}")
+        raise_for(code, f"{about.name} {params}")
     if progress:
         progress(len(each))
     return Rollout(status, steps, each)

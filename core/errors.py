@@ -67,6 +67,7 @@ _BY_CODE: dict[int, type[PuzzleError]] = {
     lib.PZ_NO_SOLUTION: NoSolution,
     lib.PZ_CORRUPT: CorruptState,
     lib.PZ_NO_PLAN: NoPlan,
+    lib.PZ_BAD_ACTION: InvalidAction,
 }
 
 

@@ -11,7 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
+from .arguments import real, text, told
 from .errors import InvalidParams, UnknownPuzzle, raise_for
+
+MAX_CELLS = 2**24
+"""The most that a field of an observation may have."""
 
 _DTYPES: dict[int, np.dtype[Any]] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
 
@@ -38,7 +42,7 @@ class Field:
     high: int
     about: str
     is_ui: bool
-    """Whether it belongs to the cursor and its kin rather than to the board."""
+    """Whether it belongs to the cursor, or to what is held or selected with it, and not to the board."""
     offset: int
     """Where it starts in the record of all fields, in bytes."""
 
@@ -80,6 +84,10 @@ class PuzzleSpec:
     name: str
     title: str
     rules: str
+    words: tuple[str, ...]
+    """How boards and moves are written in words: what ``puzzleport.language`` goes by."""
+    goal: tuple[str, ...]
+    """The fields that make a solution; empty where the puzzle does not say."""
     actions: tuple[str, ...]
     presets: tuple[Preset, ...]
     default_params: str
@@ -96,6 +104,8 @@ class PuzzleSpec:
     """Whether UNDO is among the actions."""
     hidden: bool
     """Whether the player must not know all of the state."""
+    draws: str = ""
+    """What we draw over the engine's picture, so that it shows all that decides what the next key does; often nothing."""
 
     def fields(self, params: str | None = None) -> tuple[Field, ...]:
         """The fields of an observation under these parameters."""
@@ -114,11 +124,11 @@ def _handles() -> dict[str, Any]:
 
 def handle(puzzle: str) -> Any:  # noqa: ANN401 (a cffi pointer)
     """The C side's record of a puzzle."""
-    try:
-        return _handles()[puzzle]
-    except (KeyError, TypeError):
-        near = difflib.get_close_matches(str(puzzle)[:80].lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
-        raise UnknownPuzzle(f"there is no puzzle {puzzle!r:.80}; did you mean {near[0]!r}?") from None
+    name = text(puzzle)
+    if name not in _handles():
+        near = difflib.get_close_matches((name or "")[:80].lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
+        raise UnknownPuzzle(f"there is no puzzle {told(puzzle)}; did you mean {near[0]!r}?")
+    return _handles()[name]
 
 
 def puzzles() -> list[str]:
@@ -126,9 +136,13 @@ def puzzles() -> list[str]:
     return sorted(_handles())
 
 
-@cache
 def spec(puzzle: str) -> PuzzleSpec:
     """The record of one puzzle."""
+    return _spec(puzzle) if type(puzzle) is str else _spec(_text(handle(puzzle).name))
+
+
+@cache
+def _spec(puzzle: str) -> PuzzleSpec:
     pointer = handle(puzzle)
     names: list[str] = []
     keys: list[int] = []
@@ -150,6 +164,8 @@ def spec(puzzle: str) -> PuzzleSpec:
         name=puzzle,
         title=_text(pointer.title),
         rules=_text(pointer.rules),
+        words=tuple(_text(pointer.words).splitlines()),
+        goal=tuple(_text(pointer.goal).split()),
         actions=tuple(names),
         presets=tuple(presets),
         default_params=presets[0].params if presets else _text(params[0]),
@@ -162,10 +178,10 @@ def spec(puzzle: str) -> PuzzleSpec:
         has_text=bool(lib.pz_has_text(pointer)),
         undo=lib.PZ_UNDO in keys,
         hidden=bool(pointer.hidden),
+        draws=_text(pointer.draws),
     )
 
 
-@lru_cache(maxsize=1024)
 def canonical_params(puzzle: str, params: str | None = None) -> str:
     """The full form of a parameter string; what is not wholly understood is an error.
 
@@ -174,8 +190,17 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
     about = spec(puzzle)
     if params is None:
         return about.default_params
-    if not isinstance(params, str):
-        raise InvalidParams(f"{puzzle}: parameters are a string such as {about.default_params!r}, not {params!r:.80}")
+    plain = text(params)
+    if plain is None:
+        raise InvalidParams(
+            f"{about.name}: parameters are a string such as {about.default_params!r}, not {told(params)}"
+        )
+    return _canonical(about.name, plain)
+
+
+@lru_cache(maxsize=1024)
+def _canonical(puzzle: str, params: str) -> str:
+    about = spec(puzzle)
     if not re.fullmatch(about.params_pattern, params, re.ASCII):
         start = re.match(about.params_pattern, params, re.ASCII)
         understood = (
@@ -197,8 +222,8 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
 
 def set_max_cells(cells: int) -> None:
     """Allow larger boards. The limit (2,500 cells at first) is there because generators slow down steeply with size."""
-    lib.pz_max_cells = float(cells)
-    canonical_params.cache_clear()
+    lib.pz_max_cells = real(cells, f"the limit is a number of cells from 1 to {MAX_CELLS}", 1, MAX_CELLS)
+    _canonical.cache_clear()
 
 
 @lru_cache(maxsize=256)

@@ -23,7 +23,7 @@ Hook = Callable[[Observation, Observation], Any]
 
 @dataclass(frozen=True)
 class Rewards:
-    """Rewards at the end of an episode, for each step, for progress, and from a hook of one's own.
+    """Rewards at the end of an episode, for each step, for progress, and from a function of your own.
 
         >>> Rewards(solved=10.0, step=-0.01).solved
         10.0
@@ -69,7 +69,7 @@ class Rewards:
         if self.hook is not None and not callable(self.hook):
             raise TypeError(f"a hook is a function of (before, after), not {self.hook!r:.80}")
         if self.batched and self.hook is None:
-            raise ValueError("batched=True describes a hook, but there is none")
+            raise ValueError("batched=True needs a hook")
 
     def __call__(self, status: int) -> float:
         """What a step pays that leads to this status, without what depends on the board."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 import re
 import secrets
+import threading
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ._native import ffi, lib
-from .errors import InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, UnknownOption, raise_for
+from .arguments import real, text, told, whole
+from .errors import CorruptState, InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, UnknownOption, raise_for
 from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, least_picture, spec
 
 if TYPE_CHECKING:
@@ -50,16 +51,7 @@ class Step(NamedTuple):
 
 def check_seed(seed: object) -> int:
     """A seed as a plain int, or InvalidSeed."""
-    try:
-        if isinstance(seed, (bool, np.bool_)):
-            raise TypeError
-        number = operator.index(seed)  # type: ignore[arg-type]
-    except TypeError:
-        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r:.80}") from None
-    if not 0 <= number <= MAX_SEED:
-        told = number if number.bit_length() < 128 else f"one of {number.bit_length()} bits"
-        raise InvalidSeed(f"a seed is a whole number from 0 to 2**64 - 1, not {told}")
-    return number
+    return whole(seed, "a seed", 0, MAX_SEED, InvalidSeed)
 
 
 def random_seed() -> int:
@@ -69,50 +61,32 @@ def random_seed() -> int:
 
 def episode_seed(seed: int, episode: int) -> int:
     """The seed of the k-th episode in the stream of a seed; episode 0 has the seed itself."""
-    return int(lib.pz_episode_seed(seed, episode))
+    return int(lib.pz_episode_seed(check_seed(seed), whole(episode, "an episode", 0, MAX_SEED)))
 
 
 def check_limit(name: str, limit: object) -> int:
     """A limit of steps or repeats as a plain int, or ValueError."""
-    try:
-        if isinstance(limit, (bool, np.bool_)):
-            raise TypeError
-        number = operator.index(limit)  # type: ignore[arg-type]
-    except TypeError:
-        raise UnknownOption(f"{name} is a whole number, 0 for no limit, not {limit!r:.80}") from None
-    if not 0 <= number <= MAX_LIMIT:
-        raise UnknownOption(f"{name} is a whole number from 0, for no limit, to {MAX_LIMIT}, not {number!s:.80}")
-    return number
+    return whole(limit, f"{name}, 0 for no limit,", 0, MAX_LIMIT)
 
 
 def check_timeout(timeout: object) -> float:
     """Seconds as a float, or ValueError."""
-    try:
-        if isinstance(timeout, (bool, str, bytes)):
-            raise TypeError
-        seconds = float(timeout)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise UnknownOption(f"timeout is a number of seconds, 0 for no limit, not {timeout!r:.80}") from None
-    if not 0 <= seconds < float("inf"):
-        raise UnknownOption(f"timeout is a number of seconds from 0, for no limit, not {seconds}")
-    return seconds
+    return real(timeout, "timeout is a number of seconds, 0 for no limit", 0)
 
 
 def check_num_envs(num_envs: object) -> int:
     """A number of games as a plain int, or ValueError."""
-    try:
-        if isinstance(num_envs, (bool, np.bool_)):
-            raise TypeError
-        number = operator.index(num_envs)  # type: ignore[arg-type]
-    except TypeError:
-        raise UnknownOption(f"num_envs is a whole number, not {num_envs!r:.80}") from None
-    if not 1 <= number <= MAX_ENVS:
-        raise UnknownOption(f"num_envs is a whole number from 1 to {MAX_ENVS}, not {number!s:.80}")
-    return number
+    return whole(num_envs, "num_envs", 1, MAX_ENVS)
+
+
+def check_threads(threads: object) -> int:
+    """A number of threads as a plain int, or ValueError."""
+    return whole(threads, "threads, 0 for all cores,", 0, MAX_THREADS)
 
 
 MAX_LIMIT = 2**31 - 1
 MAX_ENVS = 2**24
+MAX_THREADS = 1024
 MAX_SIDE = 4096
 MAX_PLAYERS = 64
 MAX_LABELS = 4096
@@ -121,12 +95,7 @@ GESTURES = ("press", "drag", "release")
 
 def check_size(width: int, height: int, puzzle: str = "", params: str = "") -> tuple[int, int]:
     """Width and height of a picture as plain ints, or ValueError; of a puzzle's, also whether its board fits."""
-    try:
-        size = operator.index(width), operator.index(height)
-    except TypeError:
-        size = 0, 0
-    if not all(1 <= side <= MAX_SIDE for side in size):
-        raise UnknownOption(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {width!r:.40} x {height!r:.40}")
+    size = whole(width, "the width of a picture", 1, MAX_SIDE), whole(height, "the height of a picture", 1, MAX_SIDE)
     if puzzle:
         least = least_picture(puzzle, params)
         if size[0] < least[0] or size[1] < least[1]:
@@ -178,15 +147,18 @@ class GameID(NamedTuple):
 
 def names_instance(params: object) -> bool:
     """Whether what was given as parameters is the id of one game."""
-    return isinstance(params, str) and ("#" in params or ":" in params)
+    given = text(params)
+    return given is not None and ("#" in given or ":" in given)
 
 
 def parse_game_id(puzzle: str, game_id: str) -> GameID:
     """Take apart ``params``, ``params#seed`` or ``params:desc``; a bare ``params`` gets a random seed."""
-    if not isinstance(game_id, str):
+    plain = text(game_id)
+    if plain is None:
         raise InvalidGameID(
-            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {game_id!r:.80}"
+            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {told(game_id)}"
         )
+    game_id = plain
     params, mark, rest = re.fullmatch(r"([^:#]*)([:#]?)(.*)", game_id, re.DOTALL).groups()  # type: ignore[union-attr]
     params = canonical_params(puzzle, params)
     if mark == ":":
@@ -198,6 +170,20 @@ def parse_game_id(puzzle: str, game_id: str) -> GameID:
             raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {game_id!r:.80}")
         return GameID(params, int(rest), None)
     return GameID(params, random_seed(), None)
+
+
+class _Buffers:
+    """What a session's native side writes to, for one layout of observations."""
+
+    def __init__(self, now: Layout, mask: np.ndarray[Any, Any], outcome: Any) -> None:  # noqa: ANN401 (a cffi struct)
+        self.layout = now
+        self.record = np.zeros(now.record_size, np.uint8)[:]  # a view cannot be resized by who gets it
+        self.views = now.views(self.record)
+        self.copiers = [(name, view.copy) for name, view in self.views.items()]
+        self.kept = ffi.from_buffer("uint8_t[]", self.record), ffi.from_buffer("uint8_t[]", mask), outcome
+        self.native = ffi.new("pz_buffers *")
+        self.native.record, self.native.mask, self.native.outcome = self.kept
+        self.native.record_size, self.native.mask_size = len(self.record), len(mask)
 
 
 class Session:
@@ -231,12 +217,11 @@ class Session:
         timeout: float = DEFAULT_TIMEOUT,
         players: int = 1,
     ) -> None:
-        self._handle: Any = None
+        self._handle = self._pointer = None
         pointer = handle(puzzle)
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{puzzle}: give either a game_id or params and seed, not both")
-        if not 1 <= operator.index(players) <= MAX_PLAYERS:
-            raise ValueError(f"1 to {MAX_PLAYERS} players may share a board, not {players}")
+        players = whole(players, "the number of players who share a board", 1, MAX_PLAYERS)
         max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
         self.timeout = check_timeout(timeout)
         which = self._which(puzzle, params, seed, game_id)
@@ -245,8 +230,8 @@ class Session:
         code = lib.pz_session_new(pointer, *native_id(which), flags, self.timeout, result)
         if code:
             raise_for(code, f"{puzzle} {which.params}")
-        lib.pz_session_limit(result[0], max_steps, max_repeats)
         self._adopt(result[0])
+        self._check(lib.pz_session_limit(self._pointer, max_steps, max_repeats), "limit")
         self._check(lib.pz_session_players(self._pointer, players), "players")
 
     @staticmethod
@@ -260,36 +245,28 @@ class Session:
 
     def _adopt(self, pointer: Any) -> None:  # noqa: ANN401 (a cffi pointer)
         """Own a native session: free it when we go, and give it our buffers to write to."""
-        self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
-        self._pointer = self._handle  # so that a call in another thread keeps alive what it works on
+        self._handle: Any = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
+        self._pointer: Any = self._handle  # so that a call in another thread keeps alive what it works on
         native = lib.pz_session_puzzle(pointer)
         self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
         self.actions: tuple[str, ...] = self.spec.actions[: lib.pz_n_actions(pointer)]
         self._action_numbers = {name: number for number, name in enumerate(self.actions)}
         self._n_actions = len(self.actions)
-        self._mask = np.zeros(self._n_actions, np.bool_)
+        self._mask = np.zeros(self._n_actions, np.bool_)[:]  # a view cannot be resized by who gets it
         self._outcome = ffi.new("pz_outcome *")
-        self._params = ""
-        self._bind()
-
-    def _bind(self) -> None:
-        """Hand the native side the buffers for the present parameters."""
         params = self._names()[0]
-        if params != self._params:
-            known, now = self._params, layout(self.spec.name, params)
-            self._params = params
-            if not known or now != self._layout:  # views that were handed out follow the session as long as they fit
-                self._layout: Layout = now
-                self._record = np.zeros(now.record_size, np.uint8)
-                self._views = now.views(self._record)
-                self._copiers = [(name, view.copy) for name, view in self._views.items()]
-        code = lib.pz_session_bind(
-            self._pointer,
-            ffi.from_buffer("char[]", self._record),
-            ffi.from_buffer("uint8_t[]", self._mask),
-            self._outcome,
-        )
-        self._check(code, "reset")
+        buffers = _Buffers(layout(self.spec.name, params), self._mask, self._outcome)
+        self._check(lib.pz_session_bind(self._pointer, buffers.native), "bind")
+        self._show(buffers, params)
+
+    def _show(self, buffers: _Buffers, params: str) -> None:
+        """From now on these are the buffers that the native side writes to."""
+        self._params = params
+        self._layout: Layout = buffers.layout
+        self._record = buffers.record
+        self._views = buffers.views
+        self._copiers = buffers.copiers
+        self._buffers = self._given = buffers
 
     # ---- what it is
 
@@ -484,30 +461,21 @@ class Session:
 
     def act(self, action: int | str) -> None:
         """Take an action as ``step`` does, without a summary: ``outcome`` tells what it led to."""
-        if action.__class__ is not int or not 0 <= action < self._n_actions:
+        if type(action) is not int or not 0 <= action < self._n_actions:
             action = self.action_number(action)
-        if self._handle is None:
-            self._open()
-        code = lib.pz_session_step(self._pointer, action)
+        code = lib.pz_session_step(self._pointer or self._open(), action)
         if code:
             self._check(code, "step")
 
     def action_number(self, action: object) -> int:
         """The number of an action given by number or name, or InvalidAction."""
-        if isinstance(action, str):
-            number = self._action_numbers.get(action.upper())
+        name = text(action)
+        if name is not None:
+            number = self._action_numbers.get(name.upper())
             if number is None:
-                raise InvalidAction(f"{self.puzzle} has no action {action!r:.80}; it has {', '.join(self.actions)}")
+                raise InvalidAction(f"{self.puzzle} has no action {name!r:.80}; it has {', '.join(self.actions)}")
             return number
-        try:
-            if isinstance(action, (bool, np.bool_)):
-                raise TypeError
-            number = operator.index(action)  # type: ignore[arg-type]
-        except TypeError:
-            raise InvalidAction(f"an action is a number or a name, not {action!r:.80}") from None
-        if not 0 <= number < self._n_actions:
-            raise InvalidAction(f"{self.puzzle} has the actions 0 to {self._n_actions - 1}, not {number}")
-        return number
+        return whole(action, f"an action of {self.puzzle} is a name, or", 0, self._n_actions - 1, InvalidAction)
 
     @property
     def players(self) -> int:
@@ -525,9 +493,8 @@ class Session:
         The board, the moves and what UNDO takes back are everybody's; the cursor, and what is held or selected with it,
         is the player's own. No turn passes by itself.
         """
-        if not 0 <= operator.index(player) < self.players:
-            raise ValueError(f"the players are 0 to {self.players - 1}, not {player}")
-        self._check(lib.pz_session_turn(self._pointer, player), "turn")
+        number = whole(player, "a player", 0, self.players - 1)
+        self._check(lib.pz_session_turn(self._open(), number), "turn")
 
     def undo(self) -> bool:
         """Take back the last move, whether or not UNDO is an action; False when there is none to take back."""
@@ -536,9 +503,11 @@ class Session:
 
     def solution(self) -> Observation:
         """The observation of the solved game. NoSolution where the engine has none to give."""
-        record = np.zeros(self._layout.record_size, np.uint8)
-        self._check(lib.pz_session_solution(self._open(), ffi.from_buffer("char[]", record)), "solution")
-        return self._layout.views(record)
+        now = self._layout
+        record = np.zeros(now.record_size, np.uint8)
+        code = lib.pz_session_solution(self._open(), ffi.from_buffer("char[]", record), now.record_size)
+        self._check(code, "solution")
+        return now.views(record)
 
     def solve(self) -> Step:
         """Bring the game to its solution at once."""
@@ -555,7 +524,7 @@ class Session:
             timeout: seconds that one attempt at it may take; 0 for no limit.
         """
         actions, count = ffi.new("int32_t **"), ffi.new("int32_t *")
-        self._check(lib.pz_session_plan(self._open(), timeout, actions, count), "plan")
+        self._check(lib.pz_session_plan(self._open(), check_timeout(timeout), actions, count), "plan")
         plan = list(ffi.unpack(actions[0], count[0]))
         lib.pz_free(actions[0])
         return plan
@@ -580,14 +549,30 @@ class Session:
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{self.puzzle}: give either a game_id or params and seed, not both")
         which = self._which(self.puzzle, self._params if params is None else params, seed, game_id)
-        code = lib.pz_session_reset(pointer, *native_id(which), self.timeout)
-        self._check(code, which.params)
-        self._bind()
+        try:
+            self._check(lib.pz_session_hold(pointer), "reset")
+            self._reset(pointer, which)
+        finally:
+            lib.pz_session_let_go(pointer)
+
+    def _reset(self, pointer: Any, which: GameID) -> None:  # noqa: ANN401 (a cffi pointer)
+        """Reset a session that this thread holds, so that what C writes to and what Python shows change as one."""
+        now = layout(self.spec.name, which.params)
+        # Views that were handed out follow the session as long as they fit.
+        buffers = self._buffers if now == self._layout else _Buffers(now, self._mask, self._outcome)
+        self._given = self._buffers, buffers  # C writes to one of them, whatever interrupts us here
+        code = lib.PZ_INTERRUPTED
+        try:
+            code = lib.pz_session_reset_held(pointer, *native_id(which), self.timeout, buffers.native)
+            self._check(code, which.params)
+        finally:
+            if lib.pz_session_writes_to(pointer, buffers.native):
+                self._show(buffers, self._params if code else which.params)
 
     def limit(self, max_steps: int = 0, max_repeats: int = 0) -> None:
         """Set after how many steps, and at how many repeats of a state, the episode counts as truncated; 0 for never."""
         limits = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
-        lib.pz_session_limit(self._open(), *limits)
+        self._check(lib.pz_session_limit(self._open(), *limits), "limit")
 
     # ---- copies
 
@@ -614,11 +599,17 @@ class Session:
     @classmethod
     def load(cls, saved: bytes, timeout: float = DEFAULT_TIMEOUT) -> Session:
         """A session from what save() gave; CorruptState for anything else."""
+        seconds = check_timeout(timeout)
+        if type(saved) is not bytes:
+            try:
+                saved = memoryview(saved).tobytes()  # its own length, and nobody changes it while it is read
+            except Exception:  # no buffer, or one that cannot be read
+                raise CorruptState(f"a saved session is bytes, not {told(saved)}") from None
         result = ffi.new("pz_session **")
         code = lib.pz_session_load(ffi.from_buffer("uint8_t[]", saved), len(saved), result)
         if code:
             raise_for(code, "load")
-        return cls._from(result[0], timeout)
+        return cls._from(result[0], seconds)
 
     @classmethod
     def _from(cls, pointer: Any, timeout: float) -> Session:  # noqa: ANN401 (a cffi pointer)
@@ -678,9 +669,9 @@ class Session:
 
 def _text(pointer: Any) -> str:  # noqa: ANN401 (a cffi pointer)
     """Text that the C side gave us, which is freed."""
-    text = str(ffi.string(pointer).decode())
+    chars = str(ffi.string(pointer).decode())
     lib.pz_free(pointer)
-    return text
+    return chars
 
 
 def native_id(which: GameID) -> tuple[bytes, Any, Any]:
@@ -694,4 +685,4 @@ def _load(saved: bytes, timeout: float) -> Session:
     return Session.load(saved, timeout)
 
 
-lib.pz_watch_signals()
+lib.pz_watch_signals(threading.main_thread().ident)

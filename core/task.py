@@ -306,6 +306,18 @@ class Episodes:
         self.game_id = which.get("game_id") or f"{which['params']}#{which['seed']}"
         self._pay.start(session)
 
+    def go_on(self, session: Session) -> None:
+        """Go on with a game of this task that was saved or cloned."""
+        task = self.task
+        if (session.puzzle, session.layout, session.actions) != (task.puzzle, task.layout, task.actions):
+            raise InvalidGameID(
+                f"this is a game of {session.puzzle} {session.params}, not of {task.puzzle} {task.params}"
+            )
+        self._session = session
+        self._attach(session)
+        self.game_id = session.game_id
+        self._pay.start(session)
+
     def _attach(self, session: Session) -> None:
         self.observation = self.encoder.attach(session)
         """The present observation, as the encoder's tree describes it."""

@@ -25,6 +25,7 @@ FRAMEWORKS = {
     "dm_env": {"dm_env"},
     "gymnasium": {"gymnasium"},
     "gymnasium_bench": {"gymnasium"},
+    "gymnasium_spaces": {"gymnasium"},
     "minari": {"minari", "gymnasium", "h5py", "PIL"},
     "openspiel": {"pyspiel", "open_spiel"},
     "openspiel_bench": {"pyspiel", "open_spiel"},

@@ -57,7 +57,7 @@ PAGE = """# {title}
 <div class="gallery" markdown>
 {pictures}
 </div>
-
+{draws}
 {facts}
 
 ## Actions
@@ -122,7 +122,7 @@ def facts(about: pp.PuzzleSpec, env_id: str) -> str:
         ["OpenSpiel", f"`puzzleport_{about.name}`"],
         ["the engine can solve it", yes_no[about.can_solve]],
         ["something is hidden from the player", yes_no[about.hidden]],
-        ["UNDO is an action", "yes, unless `undo=False`" if about.undo else "no"],
+        ["UNDO is an action", "yes, with `undo=True`" if about.undo else "no"],
     ]
     return table(["", ""], rows)
 
@@ -206,6 +206,7 @@ def page(puzzle: str) -> str:
         title=about.title,
         name=puzzle,
         rules=about.rules,
+        draws=f"\n{about.draws}\n" if about.draws else "",
         pictures="\n".join(
             picture(about, f"pictures/{name}", caption) for name, caption in shown.items() if (PICTURES / name).exists()
         ),

@@ -20,9 +20,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._native import ffi, lib
+from ..arguments import array, real, whole
 from ..errors import raise_for
 from ..puzzle_spec import layout
-from ..session import Observation, Session
+from ..session import MAX_LIMIT, Observation, Session, check_seed
 
 Array = np.ndarray[Any, Any]
 
@@ -74,12 +75,20 @@ class Result:
         return np.asarray(np.arange(len(self.visits)) == self.action, np.float64)
 
 
+MAX_DEPTH = 2**20
+MAX_BATCH = 2**16
+
+
+def _number(name: str, value: object) -> float:
+    return real(value, f"{name} is a number", -1e9, 1e9)
+
+
 def _session(state: Session | HasSession) -> Session:
     return state if isinstance(state, Session) else state.session
 
 
 class Tree:
-    """A search tree, in truth a graph: what is known of the states around one.
+    """What a search knows of the states around one: a graph, in which equal states are one node. For one thread at a time.
 
     Args:
         session: where to start; it is copied and not touched.
@@ -93,7 +102,8 @@ class Tree:
         self._actions = len(session.actions)
         self._n = self._actions - session.undo_allowed  # UNDO, the last, is never planned with
         result = ffi.new("pz_search **")
-        self._check(lib.pz_search_new(session._open(), max_nodes, seed, result))
+        nodes = whole(max_nodes, "max_nodes", 1, MAX_LIMIT)
+        self._check(lib.pz_search_new(session._open(), nodes, check_seed(seed), result))
         self._handle = ffi.gc(result[0], lib.pz_search_free)
 
     def follow(self, session: Session) -> bool:
@@ -106,7 +116,10 @@ class Tree:
         self, simulations: int, rollout_depth: int = 100, c: float = 1.4, discount: float = 0.99, stop: bool = True
     ) -> None:
         """UCT with random rollouts; with ``stop`` it ends as soon as a way to the solution is known."""
-        self._check(lib.pz_search_simulate(self._handle, simulations, rollout_depth, c, discount, stop))
+        wanted = whole(simulations, "simulations", 0, MAX_LIMIT)
+        depth = whole(rollout_depth, "rollout_depth", 0, MAX_DEPTH)
+        numbers = _number("c", c), _number("discount", discount)
+        self._check(lib.pz_search_simulate(self._handle, wanted, depth, *numbers, bool(stop)))
 
     def judge(
         self,
@@ -123,66 +136,83 @@ class Tree:
 
         With ``noise``, one number for each action, that share of the root's priors is replaced by it.
         """
-        records = np.zeros((batch, self._layout.record_size), np.uint8)
-        masks = np.zeros((batch, self._n), np.bool_)
+        simulations, batch = whole(simulations, "simulations", 0, MAX_LIMIT), whole(batch, "batch", 1, MAX_BATCH)
+        c, discount, noise_share = _number("c", c), _number("discount", discount), _number("noise_share", noise_share)
+        kept = None if noise is None else self._noise(noise)
+        records = np.zeros((batch, self._layout.record_size), np.uint8)[:]
+        masks = np.zeros((batch, self._n), np.bool_)[:]
         views = self._layout.views(records)
-        count, done = ffi.new("int *"), ffi.new("int *")
-        kept = None if noise is None else np.ascontiguousarray(noise[: self._n], np.float32)
-        while simulations > 0 and not (stop and lib.pz_search_plan_length(self._handle) >= 0):
-            if kept is not None and lib.pz_search_mix(self._handle, ffi.from_buffer("float[]", kept), noise_share):
-                kept = None
-            code = lib.pz_search_select(
-                self._handle,
-                1 if kept is not None else min(batch, simulations),
-                c,
-                discount,
-                ffi.from_buffer("uint8_t[]", records),
-                ffi.from_buffer("uint8_t[]", masks),
-                count,
-                done,
-            )
-            self._check(code)
-            n = count[0]
+        selection, mixed = ffi.new("pz_selection *"), ffi.new("int *")
+        room = ffi.from_buffer("uint8_t[]", records), ffi.from_buffer("uint8_t[]", masks)
+        selection.records, selection.masks = room
+        selection.records_size, selection.masks_size = len(room[0]), len(room[1])
+        while simulations > 0 and not (stop and self._look().plan_length >= 0):
+            if kept is not None:
+                noises = ffi.from_buffer("float[]", kept)
+                self._check(lib.pz_search_mix(self._handle, noises, len(noises), noise_share, mixed))
+                kept = None if mixed[0] else kept
+            k = 1 if kept is not None else min(batch, simulations)
+            self._check(lib.pz_search_select(self._handle, k, c, discount, selection))
+            n, done = selection.count, selection.done
             if n:
-                priors, values = judge({name: view[:n] for name, view in views.items()}, masks[:n])
-                priors = np.ascontiguousarray(priors, np.float32)
-                values = np.ascontiguousarray(values, np.float32)
-                if priors.shape != (n, self._n) or values.shape != (n,):
-                    raise ValueError(
-                        f"a judge of {n} states returns priors ({n}, {self._n}) and values ({n},), "
-                        f"not {priors.shape} and {values.shape}"
-                    )
-                code = lib.pz_search_expand(
-                    self._handle,
-                    ffi.from_buffer("float[]", priors),
-                    ffi.from_buffer("float[]", values),
-                    discount,
-                )
-                self._check(code)
-            if n + done[0] == 0:
+                answer = judge({name: view[:n] for name, view in views.items()}, masks[:n])
+                self._expand(selection, answer, discount)
+            if n + done == 0:
                 break
-            simulations -= n + done[0]
+            simulations -= n + done
+
+    def _noise(self, noise: object) -> Array:
+        given = np.asarray(noise)
+        return array(given[: self._n] if given.ndim == 1 else given, "noise", (self._n,), np.float32)
+
+    def _expand(self, selection: Any, answer: object, discount: float) -> None:  # noqa: ANN401 (a cffi struct)
+        """Hand the tree what the judge says of the leaves that were selected."""
+        n = selection.count
+        try:
+            priors, values = (np.ascontiguousarray(each, np.float32) for each in answer)  # type: ignore[attr-defined]
+        except (TypeError, ValueError):
+            priors, values = np.zeros(0, np.float32), np.zeros(0, np.float32)
+        if priors.shape != (n, self._n) or values.shape != (n,):
+            raise ValueError(
+                f"a judge of {n} states returns priors ({n}, {self._n}) and values ({n},), "
+                f"not {priors.shape} and {values.shape}"
+            )
+        told = ffi.from_buffer("float[]", priors), ffi.from_buffer("float[]", values)
+        self._check(
+            lib.pz_search_expand(self._handle, selection, told[0], len(told[0]), told[1], len(told[1]), discount)
+        )
 
     @property
     def result(self) -> Result:
         """What is known so far."""
         visits, values = np.zeros(self._actions, np.int32), np.zeros(self._actions, np.float64)
-        lib.pz_search_root(self._handle, ffi.from_buffer("int32_t[]", visits), ffi.from_buffer("double[]", values))
-        return Result(self.best, visits, values, self._plan(), int(lib.pz_search_nodes(self._handle)))
+        found = self._look(visits, values)
+        return Result(self._action(found), visits, values, self._plan(), int(found.nodes))
 
     @property
     def best(self) -> int:
         """The action to take; where nothing but UNDO is left, that."""
-        action = lib.pz_search_best(self._handle)
-        return action if action >= 0 else self._actions - 1
+        return self._action(self._look())
+
+    def _action(self, found: Any) -> int:  # noqa: ANN401 (a cffi struct)
+        return int(found.best) if found.best >= 0 else self._actions - 1
+
+    def _look(self, visits: Array | None = None, values: Array | None = None) -> Any:  # noqa: ANN401 (a cffi struct)
+        """What is known of the root; with arrays also what is known of each action."""
+        found = ffi.new("pz_finding *")
+        counts = ffi.NULL if visits is None else ffi.from_buffer("int32_t[]", visits)
+        means = ffi.NULL if values is None else ffi.from_buffer("double[]", values)
+        self._check(lib.pz_search_look(self._handle, found, counts, means, self._actions))
+        return found
 
     def _plan(self) -> tuple[int, ...] | None:
-        length = lib.pz_search_plan_length(self._handle)
-        if length < 0:
+        actions, length = ffi.new("int32_t **"), ffi.new("int32_t *")
+        self._check(lib.pz_search_plan(self._handle, actions, length))
+        if actions[0] == ffi.NULL:
             return None
-        actions = np.zeros(length, np.int32)
-        lib.pz_search_plan(self._handle, ffi.from_buffer("int32_t[]", actions))
-        return tuple(actions.tolist())
+        plan = tuple(ffi.unpack(actions[0], length[0]))
+        lib.pz_free(actions[0])
+        return plan
 
     def _check(self, code: int) -> None:
         if code:
@@ -213,8 +243,8 @@ def mcts(
 def bfs(session: Session | HasSession, max_nodes: int = 500_000, max_depth: int = 0) -> Found:
     """Breadth first: a shortest way to the solution, if it lies within so many states."""
     tree, complete = Tree(_session(session), max_nodes=max_nodes), ffi.new("int *")
-    tree._check(lib.pz_search_bfs(tree._handle, max_depth, complete))
-    return Found(tree._plan(), int(lib.pz_search_nodes(tree._handle)), bool(complete[0]))
+    tree._check(lib.pz_search_bfs(tree._handle, whole(max_depth, "max_depth", 0, MAX_LIMIT), complete))
+    return Found(tree._plan(), int(tree._look().nodes), bool(complete[0]))
 
 
 def ida_star(
@@ -235,15 +265,17 @@ def ida_star(
             board that differs from it counts towards the steps still needed.
         per_step: how many items of the board one action may change. Too small a number may miss the shortest way.
     """
-    start = _session(session)
-    tree, complete, record = Tree(start, max_nodes=16), ffi.new("int *"), ffi.NULL
+    limits = whole(max_depth, "max_depth", 0, MAX_LIMIT), whole(max_nodes, "max_nodes", 1, 2**62)
+    tree, complete, record = Tree(_session(session), max_nodes=16), ffi.new("int *"), ffi.NULL
     if target is not None:
         bytes_of = np.zeros(tree._layout.record_size, np.uint8)
         for name, view in tree._layout.views(bytes_of).items():
             view[...] = target[name]
         record = ffi.from_buffer("char[]", bytes_of)
-    tree._check(lib.pz_search_ida(tree._handle, max_depth, max_nodes, record, per_step, complete))
-    return Found(tree._plan(), int(lib.pz_search_nodes(tree._handle)), bool(complete[0]))
+    items = whole(per_step, "per_step", 1, MAX_LIMIT)
+    code = lib.pz_search_ida(tree._handle, *limits, record, tree._layout.record_size, items, complete)
+    tree._check(code)
+    return Found(tree._plan(), int(tree._look().nodes), bool(complete[0]))
 
 
 class MCTS:
@@ -310,7 +342,7 @@ class MCTS:
         """Another's action: the next step finds out by itself."""
 
     def inform_actions(self, state: Session | HasSession, actions: list[int]) -> None:
-        """Others' actions, likewise."""
+        """Other players' actions: the next step finds out by itself."""
 
     def provides_policy(self) -> bool:
         """It does."""

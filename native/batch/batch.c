@@ -2,7 +2,6 @@
 #include "batch.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@ typedef struct slot {
     pz_session *session;
     uint64_t seed, episode;
     int32_t ended;
+    bool begun; /* has a stream */
 } slot;
 
 struct pz_batch {
@@ -29,12 +29,12 @@ struct pz_batch {
     int n_actions;
     pz_batch_buffers buffers;
 
-    /* The job of the moment. */
-    const int64_t *actions;
-    const uint8_t *which;
+    /* The job of the moment: copies, which nobody else can change while the threads read them. */
+    uint8_t *actions, *chosen;
     int autoreset;
 
-    pz_flag busy; /* one thread at a time: a second one is refused */
+    pz_owner owner;
+    int fault; /* PZ_FORKED from a fork in the middle of a call until the next reset */
     pthread_mutex_t lock;
     int error, failed_slot;
     char message[PZ_MESSAGE];
@@ -57,8 +57,8 @@ static void bind_slot(pz_batch *b, int at)
 {
     pz_session *s = b->slots[at].session;
     if (!s || !b->buffers.records) return;
-    pz_session_bind(s, b->buffers.records + (size_t)at * (size_t)b->layout.record_size,
-                    b->buffers.masks + (size_t)at * (size_t)b->n_actions, NULL);
+    pz_bind(s, &(pz_buffers){.record = b->buffers.records + (size_t)at * (size_t)b->layout.record_size,
+                             .mask = b->buffers.masks + (size_t)at * (size_t)b->n_actions});
     b->buffers.outcomes[at] = *s->outcome;
 }
 
@@ -93,7 +93,7 @@ static bool start_episode(pz_batch *b, int at)
         return false;
     }
     if (place->session) {
-        pz_session_take_over(place->session, fresh);
+        pz_session_take_over(place->session, fresh, NULL);
     } else {
         place->session = fresh;
         pz_session_limit(fresh, b->task.max_steps, b->task.max_repeats);
@@ -109,7 +109,7 @@ static void reset_slots(void *context, int64_t from, int64_t to)
 {
     pz_batch *b = context;
     for (int at = (int)from; at < to; at++) {
-        if (b->which && !b->which[at]) continue;
+        if (!b->chosen[at]) continue;
         if (start_episode(b, at)) b->buffers.outcomes[at] = *b->slots[at].session->outcome;
     }
 }
@@ -140,7 +140,7 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
     slot *place = &b->slots[at];
     pz_session *s = place->session;
     if (place->ended || !s) {
-        if (b->autoreset == PZ_AUTORESET_OFF) return;
+        if (b->autoreset == PZ_AUTORESET_OFF || !place->begun) return;
         /* The action is ignored: this step shows the first observation of the next episode. */
         place->episode++;
         if (start_episode(b, at)) b->buffers.outcomes[at] = *place->session->outcome;
@@ -149,7 +149,7 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
     guard->pool = s->pool;
     guard->session = s;
     guard->started = 0;
-    pz_step_guarded(s, (int)b->actions[at], false);
+    pz_step_guarded(s, b->actions[at], false);
     finish_step(b, at);
 }
 
@@ -190,16 +190,43 @@ static void draw_slots(void *context, int64_t from, int64_t to)
     for (int at = (int)from; at < to; at++) draw_slot(b, at, b->buffers.frames);
 }
 
-/* A batch is claimed before anything of it is read or written: another thread may be at work in it. */
-static int claim(pz_batch *b)
+/*
+ * The process forked while another thread was at work here. What that thread had in hand may be half written: the games
+ * are given up, without freeing them, and a reset starts new ones.
+ */
+static void abandon(pz_batch *b)
 {
-    return atomic_exchange(&b->busy, true) ? pz_refuse(PZ_ENGINE, "this batch is in use by another thread") : PZ_OK;
+    b->fault = PZ_FORKED;
+    pthread_mutex_init(&b->lock, NULL);
+    pz_prefetch_abandon(b->prefetch);
+    for (int at = 0; at < b->n; at++) b->slots[at].session = NULL;
+}
+
+/* A batch is claimed before anything of it is read or written: another thread may be at work in it. */
+static int claim_any(pz_batch *b)
+{
+    const pz_claimed claimed = pz_take(&b->owner);
+    if (claimed == PZ_BUSY) return pz_refuse(PZ_ENGINE, "this batch is in use by another thread");
+    if (claimed == PZ_ABANDONED) abandon(b);
+    return PZ_OK;
 }
 
 static int release(pz_batch *b, int error)
 {
-    atomic_store(&b->busy, false);
+    pz_let_go(&b->owner);
     return error;
+}
+
+static int claim(pz_batch *b)
+{
+    int refused = claim_any(b);
+    if (refused || !b->fault) return refused;
+    return release(b, pz_refuse(PZ_ENGINE, "another thread was at work in this batch when the process forked; reset it"));
+}
+
+static int wrong_size(void)
+{
+    return pz_refuse(PZ_ENGINE, "these arrays do not have the size of the batch");
 }
 
 /* Run a job over the slots of a claimed batch. */
@@ -208,10 +235,16 @@ static int run(pz_batch *b, pz_job job, int64_t grain)
     b->error = PZ_OK;
     b->failed_slot = -1;
     pz_prefetch_after_fork(b->prefetch);
-    pz_team_run(b->team, job, b, b->n, grain);
+    if (!pz_team_run(b->team, job, b, b->n, grain)) {
+        abandon(b);
+        return pz_refuse(PZ_ENGINE, "the process forked in the middle of this call; reset the batch");
+    }
     /* A signal that came too late to stop anything must still be reported. */
     if (*pz_team_cancelled(b->team) && !b->error) note_error(b, 0, pz_refuse(PZ_INTERRUPTED, "interrupted"));
-    return b->error ? pz_refuse(b->error, b->message) : PZ_OK;
+    if (!b->error) return PZ_OK;
+    pz_refuse(b->error, b->message);
+    pz_thread_notes()->slot = b->failed_slot;
+    return b->error;
 }
 
 int pz_task_session(const pz_task *task, uint64_t seed, pz_session **result)
@@ -239,6 +272,8 @@ int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result)
     b->task = *task;
     b->n = n;
     pthread_mutex_init(&b->lock, NULL);
+    b->actions = calloc((size_t)n, 1);
+    b->chosen = calloc((size_t)n, 1);
     b->task.params = b->params = copy_of(canonical);
     b->task.seed = b->seed = copy_of(task->seed);
     b->task.desc = b->desc = copy_of(task->desc);
@@ -246,7 +281,7 @@ int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result)
     b->team = pz_team_new(threads);
     b->prefetch = pz_prefetch_new(n, make_game, b);
     const bool copied = b->params && !b->seed == !task->seed && !b->desc == !task->desc;
-    if (!copied || !b->slots || !b->team || !b->prefetch) {
+    if (!copied || !b->actions || !b->chosen || !b->slots || !b->team || !b->prefetch) {
         pz_batch_free(b);
         return pz_refuse(PZ_ENGINE, "out of memory");
     }
@@ -264,10 +299,13 @@ int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result)
 void pz_batch_free(pz_batch *b)
 {
     if (!b) return;
+    if (pz_is_abandoned(&b->owner)) abandon(b);
     pz_prefetch_free(b->prefetch); /* its thread reads the batch */
     pz_team_free(b->team);
     for (int at = 0; b->slots && at < b->n; at++) pz_session_free(b->slots[at].session);
     free(b->slots);
+    free(b->actions);
+    free(b->chosen);
     free(b->params);
     free(b->seed);
     free(b->desc);
@@ -290,42 +328,66 @@ int pz_batch_clone(pz_batch *b, int at, pz_session **result)
     *result = NULL;
     int refused = claim(b);
     if (refused) return refused;
+    if (at < 0 || at >= b->n) return release(b, wrong_size());
     if (!b->slots[at].session) return release(b, pz_refuse(PZ_ENGINE, "this slot has no game; reset it"));
     return release(b, pz_session_clone(b->slots[at].session, result));
 }
 
-void pz_batch_bind(pz_batch *b, const pz_batch_buffers *buffers)
+static int64_t picture_bytes(int width, int height, int form)
 {
-    b->buffers = *buffers;
-    for (int at = 0; at < b->n; at++) bind_slot(b, at);
+    return (int64_t)width * height * (form & PZ_PICTURE_GREY ? 1 : 3);
 }
 
-int pz_batch_reset(pz_batch *b, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which)
+int pz_batch_bind(pz_batch *b, const pz_batch_buffers *to)
 {
     int refused = claim(b);
     if (refused) return refused;
+    if (to->records_size != (int64_t)b->n * b->layout.record_size || to->masks_size != (int64_t)b->n * b->n_actions ||
+        to->outcomes_size != (int64_t)b->n * (int64_t)sizeof *to->outcomes ||
+        (to->frames && to->frames_size != b->n * picture_bytes(to->width, to->height, to->form)))
+        return release(b, wrong_size());
+    b->buffers = *to;
+    for (int at = 0; at < b->n; at++) bind_slot(b, at);
+    return release(b, PZ_OK);
+}
+
+int pz_batch_reset(pz_batch *b, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which)
+{
+    int refused = claim_any(b);
+    if (refused) return refused;
+    if (n != b->n) return release(b, wrong_size());
+    b->fault = PZ_OK;
     for (int at = 0; at < b->n; at++) {
-        if (which && !which[at]) continue;
+        b->chosen[at] = !which || which[at];
+        if (!b->chosen[at]) continue;
         b->slots[at].seed = seeds[at];
         b->slots[at].episode = episodes[at];
+        b->slots[at].begun = true;
     }
-    b->which = which;
     return release(b, run(b, reset_slots, 1));
 }
 
-int pz_batch_step(pz_batch *b, const int64_t *actions, int autoreset)
+int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
 {
     int refused = claim(b);
     if (refused) return refused;
-    b->actions = actions;
+    if (n != b->n) return release(b, wrong_size());
+    uint64_t beyond = 0;
+    for (int at = 0; at < b->n; at++) {
+        const uint64_t action = (uint64_t)actions[at];
+        beyond |= action >= (uint64_t)b->n_actions;
+        b->actions[at] = (uint8_t)action;
+    }
+    if (beyond) return release(b, pz_refuse(PZ_BAD_ACTION, "there is no such action"));
     b->autoreset = autoreset;
     return release(b, run(b, step_slots, 16));
 }
 
-int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out)
+int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, int64_t size)
 {
     int refused = claim(b);
     if (refused) return refused;
+    if (size != b->n * picture_bytes(width, height, form)) return release(b, wrong_size());
     const pz_batch_buffers kept = b->buffers;
     b->buffers.frames = out;
     b->buffers.width = width;
@@ -336,15 +398,20 @@ int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out)
     return release(b, error);
 }
 
-int pz_batch_failed_slot(const pz_batch *b)
+int pz_failed_slot(void)
 {
-    return b->failed_slot;
+    return pz_thread_notes()->slot;
 }
 
-void pz_batch_streams(const pz_batch *b, uint64_t *seeds, uint64_t *episodes)
+int pz_batch_streams(pz_batch *b, int64_t n, uint64_t *seeds, uint64_t *episodes, uint8_t *begun)
 {
+    int refused = claim_any(b);
+    if (refused) return refused;
+    if (n != b->n) return release(b, wrong_size());
     for (int at = 0; at < b->n; at++) {
         seeds[at] = b->slots[at].seed;
         episodes[at] = b->slots[at].episode;
+        begun[at] = b->slots[at].begun;
     }
+    return release(b, PZ_OK);
 }

@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <unistd.h>
 #ifdef __linux__
 #include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include "batch/team.h"
@@ -34,7 +34,7 @@ struct pz_prefetch {
     pthread_cond_t requested, finished;
     pthread_t thread;
     bool has_thread;
-    pid_t owner;
+    unsigned forks; /* of the process that has the thread */
     pz_flag quit;
     int at; /* where the thread looks next */
 };
@@ -57,15 +57,34 @@ pz_prefetch *pz_prefetch_new(int slots, pz_maker make, const void *context)
     return p;
 }
 
-void pz_prefetch_after_fork(pz_prefetch *p)
+static void forget_thread(pz_prefetch *p)
 {
-    if (!p->has_thread || p->owner == getpid()) return;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->requested, NULL);
     pthread_cond_init(&p->finished, NULL);
     p->has_thread = false;
+}
+
+static bool forked(const pz_prefetch *p)
+{
+    return p->has_thread && p->forks != pz_forks;
+}
+
+void pz_prefetch_after_fork(pz_prefetch *p)
+{
+    if (!forked(p)) return;
+    forget_thread(p);
     for (int at = 0; at < p->slots; at++)
         if (p->requests[at].progress == BEING_MADE) p->requests[at].progress = IDLE;
+}
+
+void pz_prefetch_abandon(pz_prefetch *p)
+{
+    forget_thread(p);
+    for (int at = 0; at < p->slots; at++) {
+        p->requests[at].progress = IDLE;
+        p->requests[at].game = NULL;
+    }
 }
 
 void pz_prefetch_free(pz_prefetch *p)
@@ -140,7 +159,7 @@ void pz_prefetch_request(pz_prefetch *p, int slot, uint64_t seed, uint64_t episo
     request *r = &p->requests[slot];
     pthread_mutex_lock(&p->lock);
     if (!p->has_thread) {
-        p->owner = getpid();
+        p->forks = pz_forks;
         p->has_thread = !pthread_create(&p->thread, NULL, make_games, p);
     }
     pz_session_free(r->game);
@@ -163,6 +182,7 @@ static pz_session *take_made(pz_prefetch *p, request *r, uint64_t seed, uint64_t
             if (!pz_wait_a_moment(&p->finished, &p->lock)) continue;
             pthread_mutex_unlock(&p->lock); /* the host's lock and ours are never held together */
             if (pz_wants_out()) *cancelled = true;
+            if (forked(p)) return NULL; /* by a signal handler, right now: the thread that we wait for is not here */
             pthread_mutex_lock(&p->lock);
         }
         if (r->progress == READY) game = r->game;

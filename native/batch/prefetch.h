@@ -19,6 +19,8 @@ void pz_prefetch_free(pz_prefetch *prefetch);
 
 /* A fork takes the memory along but no thread: before each job, forget a thread that is not there. */
 void pz_prefetch_after_fork(pz_prefetch *prefetch);
+/* The same where other threads were at work here too: forget all games, without freeing what may be half written. */
+void pz_prefetch_abandon(pz_prefetch *prefetch);
 
 /* Have the thread make this game for a slot, if making games ahead pays. */
 void pz_prefetch_request(pz_prefetch *prefetch, int slot, uint64_t seed, uint64_t episode);

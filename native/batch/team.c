@@ -39,7 +39,7 @@ struct pz_team {
     int members;
     team_member *member;
     share *shares;
-    pid_t owner; /* threads do not survive a fork */
+    unsigned forks; /* of the process that has the threads: they do not survive a fork */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     atomic_int generation; /* counts jobs; a change is the signal to start */
@@ -97,7 +97,7 @@ static int processors(void)
 
 static void team_start(pz_team *t)
 {
-    t->owner = getpid();
+    t->forks = pz_forks;
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wake, NULL);
     pthread_cond_init(&t->done, NULL);
@@ -132,7 +132,7 @@ pz_team *pz_team_new(int threads)
 void pz_team_free(pz_team *t)
 {
     if (!t) return;
-    if (t->owner == getpid()) {
+    if (t->forks == pz_forks) {
         pthread_mutex_lock(&t->lock);
         t->quit = true;
         pthread_cond_broadcast(&t->wake);
@@ -153,9 +153,9 @@ bool pz_wait_a_moment(pthread_cond_t *condition, pthread_mutex_t *lock)
     return pthread_cond_timedwait(condition, lock, &until) != 0;
 }
 
-void pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, int64_t grain)
+bool pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, int64_t grain)
 {
-    if (t->owner != getpid()) team_start(t);
+    if (t->forks != pz_forks) team_start(t);
     t->run = run;
     t->context = context;
     t->grain = grain;
@@ -166,7 +166,7 @@ void pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, int64_t grain
     t->cancelled = false;
     if (t->members == 1 || n <= grain) {
         work(t, 0);
-        return;
+        return true;
     }
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->working, t->members - 1);
@@ -175,14 +175,18 @@ void pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, int64_t grain
     pthread_mutex_unlock(&t->lock);
     work(t, 0);
     for (int spin = 0; spin < SPINS && atomic_load(&t->working); spin++) relax();
+    /* A signal handler may have forked: in the child there is nobody to wait for, nor to unlock the lock. */
+    if (t->forks != pz_forks) return false;
     pthread_mutex_lock(&t->lock);
     while (atomic_load(&t->working)) {
         if (!pz_wait_a_moment(&t->done, &t->lock)) continue;
         pthread_mutex_unlock(&t->lock);
         if (pz_interrupted && pz_interrupted()) t->cancelled = true;
+        if (t->forks != pz_forks) return false;
         pthread_mutex_lock(&t->lock);
     }
     pthread_mutex_unlock(&t->lock);
+    return true;
 }
 
 int pz_team_size(const pz_team *t)

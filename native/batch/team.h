@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "host/claim.h"
 #include "host/guard.h"
 
 typedef struct pz_team pz_team;
@@ -23,8 +24,11 @@ pz_team *pz_team_new(int threads);
 void pz_team_free(pz_team *team);
 int pz_team_size(const pz_team *team);
 
-/* Run a job in pieces of grain numbers, and wait for its end. */
-void pz_team_run(pz_team *team, pz_job run, void *context, int64_t n, int64_t grain);
+/*
+ * Run a job in pieces of grain numbers, and wait for its end. False in the child of a fork in the middle of it: what the
+ * other threads had in hand stays undone.
+ */
+bool pz_team_run(pz_team *team, pz_job run, void *context, int64_t n, int64_t grain);
 
 /* Set by anyone who wants the job to end early, and by Ctrl-C; cleared when the next one starts. */
 pz_flag *pz_team_cancelled(pz_team *team);

@@ -36,7 +36,7 @@ int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what
         error = pz_guarded(s->pool, s, 0, false, step_on, &c);
         if (!error && (s->outcome->status || s->outcome->steps >= 10000)) {
             snprintf(digits, sizeof digits, "%llu", (unsigned long long)pz_episode_seed(seed, episode++));
-            error = pz_session_reset(s, NULL, digits, NULL, 60);
+            error = pz_session_reset(s, NULL, digits, NULL, 60, NULL);
         }
     }
     pz_session_free(s);

@@ -16,6 +16,7 @@
 
 #include "batch.h"
 #include "checks/bench.h"
+#include "plan.h"
 #include "session/internal.h"
 
 static int failures;
@@ -120,6 +121,16 @@ static void expect_pictures(pz_session *s, int which)
     }
 }
 
+/* An expert's next key is legal, or there is none. */
+static void expect_next_key(pz_session *s)
+{
+    int32_t action = -1;
+    char *purpose = NULL;
+    int error = pz_session_next_key(s, 1, &action, &purpose);
+    EXPECT(error ? error == PZ_NO_PLAN : s->mask[action], "next key %d: %s", action, error ? pz_last_error() : purpose);
+    pz_free(purpose);
+}
+
 static void play(const pz_puzzle *puzzle, const char *params, int seed, int steps)
 {
     char digits[32];
@@ -149,6 +160,7 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
             if (!error) pz_free(text);
         }
         if (step % 61 == 0) expect_pictures(s, step / 61);
+        if (step % 61 == 0 && puzzle->expert) expect_next_key(s);
         int a = (int)draw((uint64_t)s->n_actions);
         error = pz_session_step(s, a);
         EXPECT(!error, "step: %s", pz_last_error());
@@ -166,7 +178,7 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
             lost += s->outcome->status < 0;
             episode = step;
             snprintf(digits, sizeof digits, "%d", seed + 1000 * step);
-            error = pz_session_reset(s, NULL, digits, NULL, 60);
+            error = pz_session_reset(s, NULL, digits, NULL, 60, NULL);
             EXPECT(!error, "reset: %s", pz_last_error());
             pz_session_free(twin);
             twin = clone(s);
@@ -223,16 +235,20 @@ static void batch(const pz_puzzle *puzzle, int steps)
     buffers.final_masks = calloc(SLOTS, PZ_MAX_ACTIONS);
     buffers.frames = calloc(SLOTS, frame);
     buffers.final_frames = calloc(SLOTS, frame);
-    pz_batch_bind(b, &buffers);
+    int n = 0;
+    while (puzzle->actions[n].name) n++;
+    buffers.records_size = SLOTS * (int64_t)record;
+    buffers.masks_size = SLOTS * (int64_t)n;
+    buffers.outcomes_size = SLOTS * (int64_t)sizeof(pz_outcome);
+    buffers.frames_size = SLOTS * (int64_t)frame;
+    EXPECT(!pz_batch_bind(b, &buffers), "batch bind: %s", pz_last_error());
     uint64_t seeds[SLOTS], episodes[SLOTS] = {0};
     int64_t actions[SLOTS];
     for (int i = 0; i < SLOTS; i++) seeds[i] = (uint64_t)i;
-    EXPECT(!pz_batch_reset(b, seeds, episodes, NULL), "batch reset: %s", pz_last_error());
-    int n = 0;
-    while (puzzle->actions[n].name) n++;
+    EXPECT(!pz_batch_reset(b, SLOTS, seeds, episodes, NULL), "batch reset: %s", pz_last_error());
     for (int step = 0; step < steps; step++) {
         for (int i = 0; i < SLOTS; i++) actions[i] = (int64_t)draw((uint64_t)n);
-        error = pz_batch_step(b, actions, step < steps / 2 ? PZ_AUTORESET_SAME_STEP : PZ_AUTORESET_NEXT_STEP);
+        error = pz_batch_step(b, SLOTS, actions, step < steps / 2 ? PZ_AUTORESET_SAME_STEP : PZ_AUTORESET_NEXT_STEP);
         EXPECT(!error, "batch step: %s", pz_last_error());
     }
     pz_batch_free(b);

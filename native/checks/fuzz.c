@@ -58,7 +58,7 @@ static void use(pz_session *s, const uint8_t *actions, size_t n)
     }
     if (pz_can_solve(s->puzzle)) {
         char *record = malloc((size_t)s->layout->record_size);
-        pz_session_solution(s, record);
+        pz_session_solution(s, record, pz_session_layout(s)->record_size);
         free(record);
         pz_session_solve(s);
         pz_session_pixels(s, 128, 128, PZ_PICTURE_RGB, pixels);
@@ -67,6 +67,9 @@ static void use(pz_session *s, const uint8_t *actions, size_t n)
     }
     int32_t *plan, length;
     if (again && !pz_session_plan(again, 0.02, &plan, &length)) pz_free(plan);
+    int32_t action;
+    char *purpose;
+    if (again && !pz_session_next_key(again, 0.02, &action, &purpose)) pz_free(purpose);
     pz_search *search = NULL;
     if (copy && !pz_search_new(copy, 64, 1, &search)) pz_search_simulate(search, 8, 4, 1.4, 1, 0);
     pz_search_free(search);

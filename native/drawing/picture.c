@@ -19,6 +19,7 @@ struct pz_picture {
     drawing *dr;
     game_drawstate *ds;
     int tile;
+    bool whole; /* false while it is drawn, and after that was interrupted */
     game_ui *mouse;         /* what the mouse holds and has selected, NULL unless it acted last */
     int mouse_moves, mouse_steps; /* when it acted */
     int pressed;            /* the engine's number of the button that is down, 0 for none */
@@ -111,12 +112,12 @@ static void draw(pz_session *s, int width, int height, pz_labels *labels)
     const game *engine = s->puzzle->engine;
     pz_picture *p = s->picture;
     check_size(width, height);
-    if (p && (p->width != width || p->height != height)) drop(s);
+    if (p && (p->width != width || p->height != height || !p->whole)) drop(s);
     if (!s->picture) fresh(s, width, height);
     p = s->picture;
+    p->whole = false;
     p->canvas.labels = labels;
-    const bool whole = s->puzzle->full_redraw || s->puzzle->draw_over;
-    if (p->ds && whole) {
+    if (p->ds && (s->puzzle->full_redraw || s->puzzle->draw_over)) {
         engine->free_drawstate(p->dr, p->ds);
         p->ds = NULL;
     }
@@ -129,6 +130,7 @@ static void draw(pz_session *s, int width, int height, pz_labels *labels)
     const game_ui *ui = mouse_acted(s) ? p->mouse : s->ui;
     engine->redraw(p->dr, p->ds, NULL, s->state, +1, ui, 0, 0);
     if (s->puzzle->draw_over) s->puzzle->draw_over(p->dr, p->ds, s->state, ui, s->extra);
+    p->whole = true;
 }
 
 static uint8_t grey(const uint8_t *rgb)
@@ -164,7 +166,7 @@ static void draw_wanted(pz_session *s, void *context)
 int pz_session_pixels(pz_session *s, int width, int height, int form, uint8_t *out)
 {
     wanted picture = {width, height, form, out};
-    return pz_call(s, draw_wanted, &picture);
+    return pz_call_interruptible(s, draw_wanted, &picture);
 }
 
 /* ---- For terminals ---- */

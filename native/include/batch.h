@@ -21,6 +21,7 @@ typedef struct pz_batch_buffers {
     uint8_t *final_records, *final_masks;
     uint8_t *frames, *final_frames; /* NULL, or pictures of this size and form, drawn along with every step */
     int32_t width, height, form;
+    int64_t records_size, masks_size, outcomes_size, frames_size; /* bytes of room in each; final_ ones have the same */
 } pz_batch_buffers;
 
 /* What is played and how. With a seed or a description, every episode plays that one instance. */
@@ -39,14 +40,20 @@ void pz_batch_free(pz_batch *batch);
 int pz_batch_threads(const pz_batch *batch);
 const pz_layout *pz_batch_layout(const pz_batch *batch);
 int pz_batch_clone(pz_batch *batch, int slot, pz_session **result); /* a copy: the batch keeps its own sessions */
-void pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
+int pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers); /* copies the struct */
 
-/* Start episode number episodes[i] of stream seeds[i] in every slot for which which[i] is set (all when NULL). */
-int pz_batch_reset(pz_batch *batch, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
-int pz_batch_step(pz_batch *batch, const int64_t *actions, int autoreset);
-int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out);
-int pz_batch_failed_slot(const pz_batch *batch); /* after an error: where it happened */
-void pz_batch_streams(const pz_batch *batch, uint64_t *seeds, uint64_t *episodes);
+/*
+ * Every call claims the batch, then checks what it was given, and copies it before the threads start. The n is how many
+ * items the arrays have: as many as there are slots, or the call is refused.
+ *
+ * Start episode number episodes[i] of stream seeds[i] in every slot for which which[i] is set (all when NULL).
+ */
+int pz_batch_reset(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
+int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset);
+int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);
+int pz_failed_slot(void); /* after an error in this thread: where it happened, or -1 */
+/* Each slot's stream, and whether it has one yet. */
+int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *episodes, uint8_t *begun);
 
 /* Whole episodes in C, one per seed: what became of each, and after how many steps. */
 enum pz_policy { PZ_POLICY_RANDOM = 0, PZ_POLICY_MASKED = 1 };

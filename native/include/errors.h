@@ -11,7 +11,8 @@ enum pz_error {
     PZ_INTERRUPTED = 5,
     PZ_NO_SOLUTION = 6,
     PZ_CORRUPT = 7,
-    PZ_NO_PLAN = 8
+    PZ_NO_PLAN = 8,
+    PZ_BAD_ACTION = 9
 };
 
 enum { PZ_MESSAGE = 512 }; /* bytes of an error text, its end included */

@@ -49,7 +49,6 @@ enum { PZ_FLAG_UNDO = 1, PZ_FLAG_HISTORY = 2 };
 int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed, const char *desc, int flags,
                    double timeout, pz_session **result);
 void pz_session_free(pz_session *session);
-int pz_session_reset(pz_session *session, const char *params, const char *seed, const char *desc, double timeout);
 int pz_session_clone(const pz_session *session, pz_session **result);
 
 int pz_n_actions(const pz_session *session);
@@ -69,13 +68,35 @@ int pz_session_hashes(pz_session *session, uint64_t *state, uint64_t *instance);
 uint64_t pz_session_hash(const pz_session *session); /* the first alone, without a claim */
 
 /*
- * Where step, undo, solve and reset write: record_size bytes, n_actions bytes, one outcome. They stay the caller's and
- * must outlive the session or be replaced; NULL goes back to the session's own.
+ * Where step, undo, solve and reset write, and how many bytes of room are there. They stay the caller's and must outlive
+ * the session or be replaced; NULL stands for the session's own. What is too small is refused.
  */
-int pz_session_bind(pz_session *session, void *record, uint8_t *mask, pz_outcome *outcome);
+typedef struct pz_buffers {
+    void *record;
+    uint8_t *mask;
+    pz_outcome *outcome;
+    int64_t record_size, mask_size;
+} pz_buffers;
+int pz_session_bind(pz_session *session, const pz_buffers *buffers);
+bool pz_session_writes_to(const pz_session *session, const pz_buffers *buffers);
+
+/*
+ * Another game in the same session. NULL for the parameters means the present ones, for the buffers likewise (where
+ * they do not fit the new parameters, the session's own).
+ */
+int pz_session_reset(pz_session *session, const char *params, const char *seed, const char *desc, double timeout,
+                     const pz_buffers *buffers);
+/*
+ * The same in three calls, for a caller who has to change something of its own along with it: no other thread comes in
+ * between. Letting go of what this thread does not hold does nothing.
+ */
+int pz_session_hold(pz_session *session);
+int pz_session_reset_held(pz_session *session, const char *params, const char *seed, const char *desc, double timeout,
+                          const pz_buffers *buffers);
+void pz_session_let_go(pz_session *session);
 
 /* When an episode is cut off: after so many steps, or when a state is seen again so often; 0 means never. */
-void pz_session_limit(pz_session *session, int max_steps, int max_repeats);
+int pz_session_limit(pz_session *session, int max_steps, int max_repeats);
 
 /*
  * Players share one board, and each has a ui (cursor, held modifiers, selection) of its own; a session starts with one.
@@ -90,7 +111,7 @@ int pz_session_player(const pz_session *session);
 int pz_session_step(pz_session *session, int action);
 int pz_session_undo(pz_session *session);
 int pz_session_solve(pz_session *session);
-int pz_session_solution(pz_session *session, void *record);
+int pz_session_solution(pz_session *session, void *record, int64_t size); /* the size: of the record, in bytes */
 int pz_session_text(pz_session *session, char **text); /* to pz_free */
 
 /* A picture into width * height * 3 bytes: rows of RGB, or three planes, or (in a third of the room) grey. */

@@ -51,17 +51,19 @@ static void search_breadth_first(pz_session *first, void *context)
             }
         }
         pz_free_state(n);
-        if (i % 64 == 63) pz_search_signals(t);
     }
     limits->complete = room;
 }
 
 int pz_search_bfs(pz_search *t, int max_depth, int *complete)
 {
+    *complete = 0;
+    int error = pz_search_claim(t);
+    if (error) return error;
     breadth limits = {t, max_depth, false};
-    int error = pz_search_run(t, search_breadth_first, &limits);
+    error = pz_search_run(t, search_breadth_first, &limits);
     *complete = limits.complete;
-    return error;
+    return pz_search_release(t, error);
 }
 
 /* ---- Iterative deepening ---- */
@@ -126,7 +128,7 @@ static bool deepen(deepening *d, int depth)
         pz_session *world = pz_step_from(t, n, a);
         if (!world) continue;
         d->left--;
-        if (++t->visited % 64 == 0) pz_search_signals(t);
+        t->visited++;
         d->actions[depth] = a;
         d->frames[depth + 1] = pz_make_node(t, world);
         d->depth = depth + 1;
@@ -164,15 +166,21 @@ static void search_deeper(pz_session *first, void *context)
     d->complete = found || d->left > 0;
 }
 
-int pz_search_ida(pz_search *t, int max_depth, int64_t max_visits, const void *target, int per_step, int *complete)
+int pz_search_ida(pz_search *t, int max_depth, int64_t max_visits, const void *target, int64_t target_size,
+                  int per_step, int *complete)
 {
+    *complete = 0;
+    int error = pz_search_claim(t);
+    if (error) return error;
+    if (target && target_size != (int64_t)t->record_size)
+        return pz_search_release(t, pz_refuse(PZ_ENGINE, "the target is an observation of another size"));
     deepening d = {
         .t = t, .max_depth = max_depth, .left = max_visits, .target = target, .per_step = per_step > 0 ? per_step : 1};
-    int error = pz_search_run(t, search_deeper, &d);
+    error = pz_search_run(t, search_deeper, &d);
     for (int i = 1; i <= d.depth; i++) free(d.frames[i]); /* after a fault; their states go with the pool */
     free(d.table);
     free(d.frames);
     free(d.actions);
     *complete = d.complete;
-    return error;
+    return pz_search_release(t, error);
 }

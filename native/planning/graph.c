@@ -5,11 +5,28 @@
 
 #include "host/guard.h"
 
+int pz_search_claim(pz_search *t)
+{
+    const pz_claimed claimed = pz_take(&t->owner);
+    if (claimed == PZ_BUSY) return pz_refuse(PZ_ENGINE, "this search is in use by another thread");
+    if (claimed == PZ_ABANDONED) t->fault = PZ_FORKED;
+    if (!t->fault) return PZ_OK;
+    const bool forked = t->fault == PZ_FORKED;
+    pz_let_go(&t->owner);
+    return pz_refuse(PZ_ENGINE, forked ? "another thread was at work in this search when the process forked; start anew"
+                                       : "this search ended with an engine fault; start anew");
+}
+
+int pz_search_release(pz_search *t, int error)
+{
+    pz_let_go(&t->owner);
+    return error;
+}
+
 /* A node may be left half made, so an interrupted search is over too. */
 int pz_search_run(pz_search *t, pz_work work, void *context)
 {
-    if (t->fault) return pz_refuse(PZ_ENGINE, "this search ended with an engine fault");
-    return t->fault = pz_guarded(t->worlds[0]->pool, t->worlds[0], 0, false, work, context);
+    return t->fault = pz_guarded(t->worlds[0]->pool, t->worlds[0], 0, true, work, context);
 }
 
 void *pz_grown(void *array, int64_t wanted, size_t size)
@@ -17,15 +34,6 @@ void *pz_grown(void *array, int64_t wanted, size_t size)
     void *moved = realloc(array, (size_t)wanted * size);
     if (!moved) pz_fail(PZ_ENGINE, "out of memory");
     return moved;
-}
-
-void pz_search_signals(pz_search *t)
-{
-    if (!pz_interrupted) return;
-    double now = pz_now();
-    if (now - t->asked < 0.05) return;
-    t->asked = now;
-    if (pz_interrupted()) pz_fail(PZ_INTERRUPTED, "interrupted");
 }
 
 void pz_work_in(pz_session *world)
@@ -94,6 +102,7 @@ pz_node *pz_make_node(pz_search *t, pz_session *world)
     const size_t head = sizeof(pz_node) + (size_t)t->n_edges * sizeof(pz_edge);
     pz_node *n = calloc(1, head + t->record_size);
     if (!n) pz_fail(PZ_ENGINE, "out of memory");
+    t->making = n; /* for pz_search_free, where an interrupt ends this */
     n->record = (char *)n + head;
     n->world = world;
     n->hash = pz_session_hash(world);
@@ -109,6 +118,7 @@ pz_node *pz_make_node(pz_search *t, pz_session *world)
     if (world->puzzle->engine->new_ui) n->ui = world->puzzle->engine->new_ui(world->state);
     pz_copy_ui(world, n->ui, world->ui, world->state);
     n->state = world->puzzle->engine->dup_game(world->state);
+    t->making = NULL;
     return n;
 }
 
@@ -197,31 +207,29 @@ void pz_keep_plan(pz_search *t, const int32_t *actions, int length, const int32_
     t->plan_length = whole;
 }
 
-int pz_search_plan_length(const pz_search *t)
+int pz_search_plan(pz_search *t, int32_t **actions, int32_t *length)
 {
-    return t->plan_length;
-}
-
-void pz_search_plan(const pz_search *t, int32_t *actions)
-{
-    if (t->plan_length > 0) memcpy(actions, t->plan, (size_t)t->plan_length * sizeof *actions);
-}
-
-int64_t pz_search_nodes(const pz_search *t)
-{
-    return t->visited ? t->visited : t->count;
+    *actions = NULL;
+    *length = 0;
+    int error = pz_search_claim(t);
+    if (error || t->plan_length < 0) return error ? error : pz_search_release(t, PZ_OK);
+    *length = t->plan_length;
+    *actions = malloc(((size_t)*length + 1) * sizeof **actions);
+    if (!*actions) return pz_search_release(t, pz_refuse(PZ_ENGINE, "out of memory"));
+    if (*length) memcpy(*actions, t->plan, (size_t)*length * sizeof **actions);
+    return pz_search_release(t, PZ_OK);
 }
 
 /* ---- The search itself ---- */
 
-static void set_horizon(pz_search *t, const pz_session *session)
+static int horizon_of(const pz_session *session)
 {
-    t->horizon = session->max_steps ? session->max_steps - session->outcome->steps : 1 << 30;
+    return session->max_steps ? session->max_steps - session->outcome->steps : 1 << 30;
 }
 
 void pz_search_free(pz_search *t)
 {
-    if (!t) return;
+    if (!t || t->fault == PZ_FORKED || pz_is_abandoned(&t->owner)) return; /* half written: nothing of it can be freed */
     for (int64_t i = 0; i < t->count; i++) free(t->all[i]);
     for (int i = 0; i < t->n_worlds; i++) pz_session_free(t->worlds[i]);
     pz_session_free(t->passing);
@@ -238,13 +246,14 @@ void pz_search_free(pz_search *t)
     free(t->plan);
     free(t->trail);
     free(t->on_the_way);
+    free(t->making);
     free(t);
 }
 
 typedef struct origin {
     pz_search *search;
-    const pz_session *session;
     uint64_t hash;
+    int horizon;
     bool known;
 } origin;
 
@@ -260,13 +269,13 @@ static void plant(pz_session *world, void *context)
     t->table = calloc((size_t)t->table_room, sizeof *t->table);
     if (!t->table) pz_fail(PZ_ENGINE, "out of memory");
     t->all = pz_grown(NULL, t->table_room / 2 + 1, sizeof *t->all);
-    set_horizon(t, from->session);
+    t->horizon = from->horizon;
     t->root = pz_make_node(t, world);
     add_node(t, t->root);
     if (t->root->status > 0) t->plan_length = 0;
 }
 
-int pz_search_new(const pz_session *session, int max_nodes, uint64_t seed, pz_search **result)
+int pz_search_new(pz_session *session, int max_nodes, uint64_t seed, pz_search **result)
 {
     *result = NULL;
     pz_session *world;
@@ -282,7 +291,7 @@ int pz_search_new(const pz_session *session, int max_nodes, uint64_t seed, pz_se
     t->worlds[t->n_worlds++] = world;
     t->noise = seed ^ 0xD1B54A32D192ED03u;
     t->max_nodes = max_nodes;
-    error = pz_guarded(world->pool, world, pz_step_timeout, false, plant, &(origin){.search = t, .session = session});
+    error = pz_guarded(world->pool, world, pz_step_timeout, false, plant, &(origin){.search = t, .horizon = horizon_of(world)});
     if (error)
         pz_search_free(t);
     else
@@ -312,16 +321,22 @@ static void reroot(pz_session *world, void *context)
     /* More than half full: better to start anew than to run out of room in the middle. */
     if (next && (t->count < t->max_nodes / 2 || t->plan_length >= 0)) {
         t->root = next;
-        set_horizon(t, to->session);
+        t->horizon = to->horizon;
         if (t->plan_length > t->horizon) t->plan_length = -1;
         to->known = true;
     }
 }
 
-int pz_search_reroot(pz_search *t, const pz_session *session, int *known)
+int pz_search_reroot(pz_search *t, pz_session *session, int *known)
 {
-    origin to = {.search = t, .session = session, .hash = pz_session_hash(session)};
-    int error = pz_search_run(t, reroot, &to);
+    *known = 0;
+    int error = pz_claim(session);
+    if (error) return error;
+    origin to = {.search = t, .hash = pz_session_hash(session), .horizon = horizon_of(session)};
+    pz_release(session);
+    error = pz_search_claim(t);
+    if (error) return error;
+    error = pz_search_run(t, reroot, &to);
     *known = to.known;
-    return error;
+    return pz_search_release(t, error);
 }

@@ -50,6 +50,7 @@ struct pz_search {
     int n_actions, n_edges;
     size_t record_size;
     uint64_t noise;
+    pz_owner owner;
     int fault;
 
     pz_node **table; /* open addressing */
@@ -62,18 +63,20 @@ struct pz_search {
     pz_path path;
     pz_path *pending;
     int n_pending, pending_room;
+    int64_t ticket; /* counts selections */
     int32_t *plan, *trail; /* trail: the rollout's actions */
     int plan_length, plan_room, trail_room;
     uint64_t *on_the_way; /* hashes of the states along a plan */
-    double asked;
+    struct pz_node *making; /* NULL, or a node that is not in the graph yet */
     int64_t visited;
 };
 
-/* Run a piece of the search under a guard; after an error the search is over. */
-int pz_search_run(pz_search *search, pz_work work, void *context);
+/* Claim the search for this thread: fails after a fault, and while another thread has it. */
+int pz_search_claim(pz_search *search);
+int pz_search_release(pz_search *search, int error); /* returns the error */
 
-/* Ask for Ctrl-C now and then, at points where the search is whole. */
-void pz_search_signals(pz_search *search);
+/* Run a piece of a claimed search under a guard; after an error the search is over. */
+int pz_search_run(pz_search *search, pz_work work, void *context);
 
 /* An array with room for at least so many items; keeps what is in it. */
 void *pz_grown(void *array, int64_t wanted, size_t size);

@@ -212,14 +212,15 @@ static void simulate(pz_session *first, void *context)
         }
         back_up(t, &t->path, value, s->discount);
         if (t->root->lost) break;
-        if (i % 16 == 15) pz_search_signals(t);
     }
 }
 
 int pz_search_simulate(pz_search *t, int n, int rollout_depth, double c, double discount, int stop)
 {
+    int refused = pz_search_claim(t);
+    if (refused) return refused;
     simulations wanted = {t, n, rollout_depth, c, discount, stop};
-    return pz_search_run(t, simulate, &wanted);
+    return pz_search_release(t, pz_search_run(t, simulate, &wanted));
 }
 
 static void set_aside(pz_search *t)
@@ -243,19 +244,20 @@ static void forget_pending(pz_search *t)
     }
 }
 
-typedef struct selection {
+typedef struct selecting {
     pz_search *search;
-    int wanted, done;
+    int wanted;
     double c, discount;
-    uint8_t *records, *masks;
-} selection;
+    pz_selection *to;
+} selecting;
 
 static void select_leaves(pz_session *first, void *context)
 {
     (void)first;
-    selection *s = context;
+    const selecting *s = context;
     pz_search *t = s->search;
     forget_pending(t);
+    s->to->ticket = ++t->ticket;
     for (int tries = 0; tries < s->wanted && !t->root->status && !t->root->lost; tries++) {
         double value;
         fate what = descend(t, &t->path, s->c, true, &value);
@@ -266,32 +268,41 @@ static void select_leaves(pz_session *first, void *context)
         }
         if (what != LEAF) {
             back_up(t, &t->path, value, s->discount);
-            s->done++;
+            s->to->done++;
             if (what == FULL) break;
             continue;
         }
         for (int i = 0; i < t->path.length; i++) t->path.nodes[i]->on_path = false;
         leaf->pending = true;
-        memcpy(s->records + (size_t)t->n_pending * t->record_size, leaf->record, t->record_size);
+        memcpy(s->to->records + (size_t)t->n_pending * t->record_size, leaf->record, t->record_size);
         for (int a = 0; a < t->n_actions; a++)
-            s->masks[t->n_pending * t->n_actions + a] = (uint8_t)(leaf->legal >> a & 1);
+            s->to->masks[t->n_pending * t->n_actions + a] = (uint8_t)(leaf->legal >> a & 1);
         set_aside(t);
     }
-    pz_search_signals(t);
 }
 
-int pz_search_select(pz_search *t, int k, double c, double discount, uint8_t *records, uint8_t *masks, int *count,
-                     int *done)
+int pz_search_select(pz_search *t, int k, double c, double discount, pz_selection *to)
 {
-    selection wanted = {t, k, 0, c, discount, records, masks};
-    int error = pz_search_run(t, select_leaves, &wanted);
-    *count = t->n_pending;
-    *done = wanted.done;
-    return error;
+    to->count = to->done = 0;
+    int error = pz_search_claim(t);
+    if (error) return error;
+    if (k < 0 || to->records_size < k * (int64_t)t->record_size || to->masks_size < k * (int64_t)t->n_actions)
+        return pz_search_release(t, pz_refuse(PZ_ENGINE, "there is no room for so many leaves"));
+    selecting wanted = {t, k, c, discount, to};
+    error = pz_search_run(t, select_leaves, &wanted);
+    to->count = t->n_pending;
+    return pz_search_release(t, error);
 }
 
-int pz_search_expand(pz_search *t, const float *priors, const float *values, double discount)
+int pz_search_expand(pz_search *t, const pz_selection *selection, const float *priors, int64_t n_priors,
+                     const float *values, int64_t n_values, double discount)
 {
+    int refused = pz_search_claim(t);
+    if (refused) return refused;
+    if (selection->ticket != t->ticket || selection->count != t->n_pending)
+        return pz_search_release(t, pz_refuse(PZ_ENGINE, "this search went on in another thread meanwhile"));
+    if (n_priors != (int64_t)t->n_pending * t->n_actions || n_values != t->n_pending)
+        return pz_search_release(t, pz_refuse(PZ_ENGINE, "each leaf needs a prior for every action, and a value"));
     for (int i = 0; i < t->n_pending; i++) {
         pz_path *path = &t->pending[i];
         pz_node *leaf = path->nodes[path->length - 1];
@@ -310,31 +321,26 @@ int pz_search_expand(pz_search *t, const float *priors, const float *values, dou
         back_up(t, path, values[i], discount);
     }
     t->n_pending = 0;
-    return PZ_OK;
+    return pz_search_release(t, PZ_OK);
 }
 
-int pz_search_mix(pz_search *t, const float *noise, double share)
+int pz_search_mix(pz_search *t, const float *noise, int64_t n, double share, int *mixed)
 {
-    if (!t->root->judged) return 0;
-    for (int a = 0; a < t->n_actions; a++) {
+    *mixed = 0;
+    int refused = pz_search_claim(t);
+    if (refused) return refused;
+    if (n < t->n_actions) return pz_search_release(t, pz_refuse(PZ_ENGINE, "noise is a number for every action"));
+    *mixed = t->root->judged;
+    for (int a = 0; *mixed && a < t->n_actions; a++) {
         pz_edge *e = &t->root->edges[a];
         e->prior = (float)(e->prior * (1 - share) + noise[a] * share);
     }
-    return 1;
+    return pz_search_release(t, PZ_OK);
 }
 
 /* ---- The root ---- */
 
-void pz_search_root(const pz_search *t, int32_t *visits, double *values)
-{
-    for (int a = 0; a < t->n_actions; a++) {
-        const pz_edge *e = &t->root->edges[a];
-        visits[a] = e->visits;
-        values[a] = e->visits ? e->total / e->visits : 0;
-    }
-}
-
-int pz_search_best(const pz_search *t)
+static int best_of(const pz_search *t)
 {
     if (t->plan_length > 0) return t->plan[0];
     int best = -1;
@@ -347,4 +353,22 @@ int pz_search_best(const pz_search *t)
             best = a;
     }
     return best;
+}
+
+int pz_search_look(pz_search *t, pz_finding *finding, int32_t *visits, double *values, int64_t n)
+{
+    int refused = pz_search_claim(t);
+    if (refused) return refused;
+    if ((visits || values) && n < t->n_actions)
+        return pz_search_release(t, pz_refuse(PZ_ENGINE, "there is no room for all actions"));
+    /* A breadth-first search leaves its nodes without edges. */
+    for (int a = 0; a < t->n_edges; a++) {
+        const pz_edge *e = &t->root->edges[a];
+        if (visits) visits[a] = e->visits;
+        if (values) values[a] = e->visits ? e->total / e->visits : 0;
+    }
+    finding->nodes = t->visited ? t->visited : t->count;
+    finding->best = best_of(t);
+    finding->plan_length = t->plan_length;
+    return pz_search_release(t, PZ_OK);
 }

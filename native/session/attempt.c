@@ -15,6 +15,7 @@ static void observe_board(const pz_session *s, const game_state *state, char *by
 {
     const pz_span *spans = s->layout->spans;
     pz_writer out = {bytes, spans, spans + s->layout->n_board_fields, s->layout, check};
+    pz_burn_bytes((size_t)s->layout->ui_offset);
     s->puzzle->observe(state, &out);
 }
 

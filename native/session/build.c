@@ -133,9 +133,11 @@ pz_session *pz_blank(const pz_puzzle *puzzle, int flags)
 void pz_session_free(pz_session *s)
 {
     if (!s) return;
-    pz_pool_free(s->pool);
-    pz_pool_free(s->scratch);
-    pz_layout_release(s->layout);
+    if (s->fault != PZ_FORKED && !pz_is_abandoned(&s->owner)) {
+        pz_pool_free(s->pool);
+        pz_pool_free(s->scratch);
+        pz_layout_release(s->layout);
+    }
     free(s);
 }
 
@@ -171,56 +173,99 @@ int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed
     return error;
 }
 
-/* All of it but the mark that a thread is at work. */
+/* All of it but what belongs to the session: the claim and the limits. */
 static void move_game(pz_session *to, const pz_session *from)
 {
     const size_t head = offsetof(pz_session, puzzle);
     memcpy((char *)to + head, (const char *)from + head, sizeof *to - head);
 }
 
-void pz_bind(pz_session *s, void *record, uint8_t *mask, pz_outcome *outcome)
+bool pz_fits(const pz_session *s, const pz_buffers *to)
 {
-    char *to = record ? record : s->own_record;
+    return (!to->record || to->record_size == s->layout->record_size) && (!to->mask || to->mask_size >= s->n_actions);
+}
+
+void pz_bind(pz_session *s, const pz_buffers *buffers)
+{
+    char *to = buffers->record ? buffers->record : s->own_record;
     if (to != s->record) memcpy(to, s->record, (size_t)s->layout->record_size);
     s->record = to;
-    uint8_t *bits = mask ? mask : s->own_mask;
+    uint8_t *bits = buffers->mask ? buffers->mask : s->own_mask;
     if (bits != s->mask) memcpy(bits, s->mask, (size_t)s->n_actions);
     s->mask = bits;
-    pz_outcome *verdict = outcome ? outcome : &s->own_outcome;
+    pz_outcome *verdict = buffers->outcome ? buffers->outcome : &s->own_outcome;
     if (verdict != s->outcome) *verdict = *s->outcome;
     s->outcome = verdict;
 }
 
-void pz_session_take_over(pz_session *s, pz_session *from)
+/* Where a session writes now, as far as that is not its own memory. */
+static pz_buffers bound_to(const pz_session *s)
 {
-    char *record = s->record == s->own_record ? NULL : s->record;
-    uint8_t *mask = s->mask == s->own_mask ? NULL : s->mask;
-    pz_outcome *outcome = s->outcome == &s->own_outcome ? NULL : s->outcome;
+    return (pz_buffers){.record = s->record == s->own_record ? NULL : s->record,
+                        .mask = s->mask == s->own_mask ? NULL : s->mask,
+                        .outcome = s->outcome == &s->own_outcome ? NULL : s->outcome,
+                        .record_size = s->layout->record_size,
+                        .mask_size = s->n_actions};
+}
+
+void pz_session_take_over(pz_session *s, pz_session *from, const pz_buffers *buffers)
+{
+    /* Of a game that a fork abandoned nothing is read, and its memory is given up. */
+    const pz_buffers present = buffers || s->fault == PZ_FORKED ? (pz_buffers){NULL} : bound_to(s);
+    if (!buffers) buffers = &present;
     pz_session old;
     move_game(&old, s);
     move_game(s, from);
-    s->max_steps = old.max_steps;
-    s->max_repeats = old.max_repeats;
     s->record = s->own_record;
     s->mask = s->own_mask;
     s->outcome = &s->own_outcome;
-    if (old.layout->record_size == s->layout->record_size) pz_bind(s, record, mask, outcome);
+    if (pz_fits(s, buffers)) pz_bind(s, buffers);
     move_game(from, &old);
     pz_session_free(from);
 }
 
-int pz_session_reset(pz_session *s, const char *params, const char *seed, const char *desc, double timeout)
+int pz_session_hold(pz_session *s)
 {
-    if (atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
-        return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
+    int refused = pz_claim_any(s);
+    if (!refused) s->held = true;
+    return refused;
+}
+
+static bool held_here(const pz_session *s)
+{
+    return atomic_load(&s->owner) == pz_this_thread() && s->held;
+}
+
+void pz_session_let_go(pz_session *s)
+{
+    if (!held_here(s)) return;
+    s->held = false;
+    pz_release(s);
+}
+
+int pz_session_reset_held(pz_session *s, const char *params, const char *seed, const char *desc, double timeout,
+                          const pz_buffers *buffers)
+{
+    if (!held_here(s)) return pz_refuse(PZ_ENGINE, "this session is not held by this thread");
     pz_session *fresh;
     int error = pz_session_new(s->puzzle, params ? params : s->params_text, seed, desc, s->flags, timeout, &fresh);
-    if (!error && s->n_players > 1) {
-        error = pz_session_players(fresh, s->n_players);
-        if (error) pz_session_free(fresh);
-    }
-    if (!error) pz_session_take_over(s, fresh);
-    pz_release(s);
+    if (error) return error;
+    if (buffers && !pz_fits(fresh, buffers)) error = pz_refuse(PZ_ENGINE, "these buffers do not fit the new game");
+    if (!error && s->n_players > 1) error = pz_session_players(fresh, s->n_players);
+    if (error)
+        pz_session_free(fresh);
+    else
+        pz_session_take_over(s, fresh, buffers);
+    return error;
+}
+
+int pz_session_reset(pz_session *s, const char *params, const char *seed, const char *desc, double timeout,
+                     const pz_buffers *buffers)
+{
+    int error = pz_session_hold(s);
+    if (error) return error;
+    error = pz_session_reset_held(s, params, seed, desc, timeout, buffers);
+    pz_session_let_go(s);
     return error;
 }
 

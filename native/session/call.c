@@ -16,14 +16,16 @@ const char *pz_last_error(void)
 
 int pz_refuse(int error, const char *reason)
 {
-    snprintf(pz_thread_notes()->error, PZ_MESSAGE, "%s", reason);
+    pz_notes *notes = pz_thread_notes();
+    snprintf(notes->error, PZ_MESSAGE, "%s", reason);
+    notes->slot = -1;
     return error;
 }
 
 int pz_conclude(pz_guard *guard)
 {
     pz_leave(guard);
-    if (guard->error) memcpy(pz_thread_notes()->error, guard->message, PZ_MESSAGE);
+    if (guard->error) pz_refuse(guard->error, guard->message);
     return guard->error;
 }
 
@@ -32,32 +34,44 @@ int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interrup
     pz_guard guard;
     pz_enter(&guard, pool, timeout);
     guard.session = session;
-    if (interruptible) {
-        guard.interruptible = true;
-        guard.started = pz_now();
-    }
+    if (interruptible) pz_watch(&guard);
     if (!setjmp(guard.home)) work(session, context);
     return pz_conclude(&guard);
 }
 
+int pz_claim_any(pz_session *s)
+{
+    const pz_claimed claimed = pz_take(&s->owner);
+    if (claimed == PZ_BUSY) return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
+    if (claimed == PZ_ABANDONED) s->fault = PZ_FORKED;
+    return PZ_OK;
+}
+
 int pz_claim(pz_session *s)
 {
-    if (atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
-        return pz_refuse(PZ_ENGINE, "this session is in use by another thread; clone it");
+    int refused = pz_claim_any(s);
+    if (refused) return refused;
     if (!s->fault) return PZ_OK;
+    const int fault = s->fault;
     pz_release(s);
-    return pz_refuse(PZ_ENGINE, "this session ended with an engine fault; reset it");
+    const char *reason = "this session ended with an engine fault; reset it";
+    if (fault == PZ_FORKED) reason = "another thread was at work in this session when the process forked; reset it";
+    if (fault == PZ_INTERRUPTED) reason = "this session was interrupted in a move; reset it";
+    return pz_refuse(PZ_ENGINE, reason);
 }
 
 void pz_release(pz_session *s)
 {
-    atomic_store_explicit(&s->busy, false, memory_order_release);
+    pz_let_go(&s->owner);
 }
 
-/* After a fault the engine's memory cannot be trusted: the game is over for good, and every later call says so. */
+/*
+ * After a fault the engine's memory cannot be trusted: the game is over for good, and every later call says so. The
+ * same holds where a move was stopped halfway.
+ */
 static int finish(pz_session *s, int error)
 {
-    if (error == PZ_ENGINE || error == PZ_TIMEOUT) s->fault = error;
+    if (error == PZ_ENGINE || error == PZ_TIMEOUT || error == PZ_INTERRUPTED) s->fault = error;
     pz_release(s);
     return error;
 }
@@ -71,7 +85,17 @@ int pz_call(pz_session *s, pz_work work, void *context)
 int pz_call_interruptible(pz_session *s, pz_work work, void *context)
 {
     int refused = pz_claim(s);
-    return refused ? refused : finish(s, pz_guarded(s->pool, s, pz_step_timeout, true, work, context));
+    if (refused) return refused;
+    const int error = pz_guarded(s->pool, s, pz_step_timeout, true, work, context);
+    if (error == PZ_ENGINE) return finish(s, error);
+    pz_release(s);
+    return error;
+}
+
+void pz_finish_undisturbed(void)
+{
+    pz_current_guard()->interruptible = false;
+    pz_current_guard()->timeout = 0;
 }
 
 /*
@@ -82,9 +106,14 @@ int pz_session_step(pz_session *s, int action)
 {
     int refused = pz_claim(s);
     if (refused) return refused;
+    if (action < 0 || action >= s->n_actions) {
+        pz_release(s);
+        return pz_refuse(PZ_BAD_ACTION, "there is no such action");
+    }
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;
+    guard.interruptible = true; /* the first move in Mines lays the mines, which may take long */
     if (!setjmp(guard.home)) pz_step_guarded(s, action, false);
     return finish(s, pz_conclude(&guard));
 }

@@ -2,8 +2,7 @@
 #ifndef PZ_INTERNAL_H
 #define PZ_INTERNAL_H
 
-#include <stdatomic.h>
-
+#include "host/claim.h"
 #include "host/guard.h"
 #include "session.h"
 
@@ -23,8 +22,11 @@ typedef struct pz_player {
 
 /* What every step touches stands first. */
 struct pz_session {
-    atomic_bool
-        busy;     /* one thread at a time, a second one is refused; stays when the session takes over another game */
+    /* What stays when the session takes over another game. */
+    pz_owner owner;
+    bool held; /* by a caller, from pz_session_hold on */
+    int max_steps, max_repeats;
+
     const pz_puzzle *puzzle;
     game_state *state;
     game_ui *ui, *trial_ui;
@@ -39,7 +41,6 @@ struct pz_session {
     pz_player *players;   /* those who wait; the entry of the present player is stale. NULL while there is only one */
     int n_players, player;
     bool stuck, loaded;   /* loaded: from a save, without its aux so far */
-    int max_steps, max_repeats;
 
     game_state **history; /* a ring of the states before, NULL where no undo is wanted */
     int history_start, history_length;
@@ -84,8 +85,8 @@ static inline void pz_fetch(const void *at, size_t size)
 }
 void pz_session_fetch(const pz_session *session);
 
-/* Replace the game of a session by that of a fresh one, which is consumed; buffers and limits stay. */
-void pz_session_take_over(pz_session *session, pz_session *fresh);
+/* Replace the game of a session by that of a fresh one, which is consumed; limits stay. NULL: the buffers stay too. */
+void pz_session_take_over(pz_session *session, pz_session *fresh, const pz_buffers *buffers);
 
 /* ---- Calls (call.c) ---- */
 
@@ -104,10 +105,14 @@ int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interrup
 
 /* The same on a living game: claimed first, and over for good after a fault. */
 int pz_call(pz_session *session, pz_work work, void *context);
+/* For work that may be stopped at any point, on Ctrl-C or at the deadline, and leaves the game as it was. */
 int pz_call_interruptible(pz_session *session, pz_work work, void *context);
+/* From here on such work changes the game: what is left is short, and must not be stopped halfway. */
+void pz_finish_undisturbed(void);
 
-/* Claim a game for this thread: fails after a fault, and while another thread has it. */
+/* Claim a game for this thread: fails after a fault, and while another thread has it. The second is for a reset. */
 int pz_claim(pz_session *session);
+int pz_claim_any(pz_session *session);
 void pz_release(pz_session *session);
 
 /* Seconds that one call on a living game may take: far more than any real one does. */
@@ -121,17 +126,25 @@ void pz_build(pz_session *session);
 void pz_name_instance(pz_session *session);
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
 void pz_generate(pz_session *session); /* its description from its seed */
-void pz_bind(pz_session *session, void *record, uint8_t *mask, pz_outcome *outcome);
+bool pz_fits(const pz_session *session, const pz_buffers *buffers);
+void pz_bind(pz_session *session, const pz_buffers *buffers);
 
 /* ---- Players (players.c) ---- */
 
 void pz_seat(pz_session *session, int n);               /* more players, under a guard */
 void pz_change_places(pz_session *session, int player); /* the ui alone: nothing is written anew */
 
-/* ---- Saves (save.c): these bytes, what was packed, and a SHA-1 of both ---- */
+/* ---- Saves (save.c): a head with the version, what was packed, and a SHA-1 of both ---- */
 
 enum { PZ_SAVE_HEAD = 8, PZ_SAVE_DIGEST = 20 };
-extern const char pz_save_magic[PZ_SAVE_HEAD];
+/* Write head and digest around what lies between them, and make a save of the right version out of any bytes. */
+void pz_seal(uint8_t *bytes, size_t size);
+
+/* A clone within a timeout, which Ctrl-C stops; 0 means without limit. */
+int pz_clone_within(const pz_session *session, double timeout, pz_session **result);
+
+/* All that is mutable of the present player's ui. */
+void pz_visit_ui(pz_session *session, pz_visitor *visitor);
 
 /* ---- Layouts (layout.c) ---- */
 

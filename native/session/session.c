@@ -4,10 +4,14 @@
 
 #include "session/internal.h"
 
-void pz_session_limit(pz_session *s, int max_steps, int max_repeats)
+int pz_session_limit(pz_session *s, int max_steps, int max_repeats)
 {
+    int refused = pz_claim_any(s);
+    if (refused) return refused;
     s->max_steps = max_steps;
     s->max_repeats = max_repeats;
+    pz_release(s);
+    return PZ_OK;
 }
 
 static void undo(pz_session *s, void *context)
@@ -55,6 +59,7 @@ static void solve(pz_session *s, void *context)
     (void)context;
     game_state *solved = solved_state(s), *old = s->state;
     pz_observe_board(s, solved, s->trial_record);
+    pz_finish_undisturbed();
     s->outcome->changed = memcmp(s->trial_record, s->record, (size_t)s->layout->ui_offset) != 0;
     if (s->outcome->changed) {
         if (s->puzzle->engine->changed_state) s->puzzle->engine->changed_state(s->ui, old, solved);
@@ -84,9 +89,22 @@ void pz_write_solution(pz_session *s, void *record)
     s->puzzle->engine->free_game(solved);
 }
 
-int pz_session_solution(pz_session *s, void *record)
+typedef struct room {
+    void *bytes;
+    int64_t size;
+} room;
+
+static void write_solution(pz_session *s, void *context)
 {
-    return pz_call_interruptible(s, pz_write_solution, record);
+    const room *to = context;
+    /* The caller knows the size from parameters that another thread may have changed since. */
+    if (to->size != s->layout->record_size) pz_fail(PZ_NO_SOLUTION, "another thread has reset this session meanwhile");
+    pz_write_solution(s, to->bytes);
+}
+
+int pz_session_solution(pz_session *s, void *record, int64_t size)
+{
+    return pz_call_interruptible(s, write_solution, &(room){record, size});
 }
 
 /* ---- Facts about a session ---- */
@@ -139,13 +157,21 @@ int pz_session_names(pz_session *s, char **params, char **seed, char **desc)
     return pz_refuse(PZ_ENGINE, "out of memory");
 }
 
-int pz_session_bind(pz_session *s, void *record, uint8_t *mask, pz_outcome *outcome)
+int pz_session_bind(pz_session *s, const pz_buffers *buffers)
 {
-    int refused = pz_claim(s);
-    if (refused) return refused;
-    pz_bind(s, record, mask, outcome);
+    int error = pz_claim(s);
+    if (error) return error;
+    if (pz_fits(s, buffers))
+        pz_bind(s, buffers);
+    else
+        error = pz_refuse(PZ_ENGINE, "these buffers are too small for the session");
     pz_release(s);
-    return PZ_OK;
+    return error;
+}
+
+bool pz_session_writes_to(const pz_session *s, const pz_buffers *buffers)
+{
+    return s->record == buffers->record;
 }
 
 void pz_free(void *memory)

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
 import puzzleport as pp
-from puzzleport.agents.expert import ExpertPolicy, best_guess, edge_square, mine_odds
+from puzzleport.agents.expert import ExpertPolicy
 from puzzleport.errors import NoPlan
 
 from ..conftest import PUZZLES, play
@@ -156,46 +154,6 @@ def test_an_expert_by_sight_knows_nothing_more():
         looks = b"".join(view.tobytes() for view in session.observe().values())
         seen.setdefault(looks, set()).add(policy(session))
     assert all(len(actions) == 1 for actions in seen.values())
-
-
-def test_mine_odds_are_exact():
-    """Against counting all layouts of a small board."""
-    random = np.random.default_rng(1)
-    for _ in range(60):
-        mines = np.zeros((4, 4), int)
-        mines.flat[random.choice(16, 4, replace=False)] = 1
-        around = np.pad(mines, 1)
-        counts = sum(around[a : a + 4, b : b + 4] for a in range(3) for b in range(3)) - mines
-        numbers = np.where((random.random((4, 4)) < 0.4) & (mines == 0), counts, -1)
-        covered = [tuple(map(int, at)) for at in np.argwhere(numbers < 0)]
-        hits = dict.fromkeys(covered, 0)
-        layouts = 0
-        for chosen in itertools.combinations(covered, 4):
-            trial = np.zeros((6, 6), int)
-            for y, x in chosen:
-                trial[y + 1, x + 1] = 1
-            near = sum(trial[a : a + 4, b : b + 4] for a in range(3) for b in range(3)) - trial[1:5, 1:5]
-            if (near == numbers)[numbers >= 0].all():
-                layouts += 1
-                for cell in chosen:
-                    hits[cell] += 1
-        for cell, odd in mine_odds(numbers, 4).items():
-            assert odd == pytest.approx(hits[cell] / layouts)
-
-
-def test_guesses_narrow_down():
-    row, left = best_guess("c6p4g10Bm", ())
-    assert left == 6**4
-    _, fewer = best_guess("c6p4g10Bm", ((row, 1, 1),))
-    assert 0 < fewer < left
-    with pytest.raises(NoPlan, match="no row fits"):
-        best_guess("c6p4g10Bm", (((1, 1, 1, 1), 0, 0), ((2, 2, 2, 2), 0, 0), ((3, 4, 5, 6), 0, 0)))
-
-
-def test_lasers_stand_around_the_box():
-    assert [edge_square(laser, 2, 3) for laser in range(10)] == [
-        (1, 0), (2, 0), (3, 1), (3, 2), (3, 3), (2, 4), (1, 4), (0, 3), (0, 2), (0, 1),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("puzzle", PUZZLES)
