@@ -49,6 +49,24 @@ def has_screen() -> bool:
     return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+def _open_display() -> None:
+    """Start SDL's video, or NoDisplay: left alone, SDL would draw on a screen that nobody sees."""
+    asked = os.environ.get("SDL_VIDEODRIVER")
+    only_x11 = not asked and os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY")
+    if only_x11 and sys.platform.startswith("linux"):
+        os.environ["SDL_VIDEODRIVER"] = "x11"
+    try:
+        pygame.display.init()
+    except pygame.error as error:
+        raise NoDisplay(f"no window can be opened on display {os.environ.get('DISPLAY', '')!r} ({error})") from None
+    finally:
+        if not asked:
+            os.environ.pop("SDL_VIDEODRIVER", None)
+    if not asked and pygame.display.get_driver() in UNSEEN:
+        pygame.display.quit()
+        raise NoDisplay("no window can be opened: the display does not answer")
+
+
 class Window:
     """A window of any size: the board above, lines of text below it.
 
@@ -61,13 +79,7 @@ class Window:
     def __init__(self, title: str, fps: int = 10, size: int = 512) -> None:
         if not has_screen():
             raise NoDisplay("there is no display to open a window on: DISPLAY is not set")
-        try:
-            pygame.display.init()
-        except pygame.error as error:
-            raise NoDisplay(f"no window can be opened: {error}") from None
-        if pygame.display.get_driver() in UNSEEN and not os.environ.get("SDL_VIDEODRIVER"):
-            pygame.display.quit()
-            raise NoDisplay(f"the display {os.environ.get('DISPLAY', '')!r} does not answer: no window can be opened")
+        _open_display()
         pygame.font.init()
         self._font = pygame.font.Font(None, FONT_SIZE)
         pygame.display.set_caption(title)

@@ -7,12 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
-from rich.progress import track
 from rich.table import Table
 
 from ..benchmark import speed
 from ..puzzle_spec import spec
-from .common import Options, console, emit, errors
+from .common import Options, WholeHelp, console, emit, tracked
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -25,7 +24,7 @@ def _emit(rows: Sequence[DataclassInstance], form: str | None, table: Table, rem
         console.print(remark)
 
 
-@click.group(name="bench", invoke_without_command=True)
+@click.group(name="bench", cls=WholeHelp, invoke_without_command=True)
 @Options.puzzle
 @Options.level
 @Options.seconds
@@ -35,7 +34,7 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
     """Throughput of the C loop, of Session and of Batch, with their ratios."""
     if ctx.invoked_subcommand:
         return
-    rows = [speed.measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows = [speed.measure(name, level, seconds) for name in tracked(names, "measuring")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
     titles = (
@@ -86,7 +85,7 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
 @Options.formats
 def bench_pixels(names: list[str], level: str, seconds: float, form: str | None) -> None:
     """Pictures a second at 128x128, single and batched, beside the rate without pictures."""
-    rows = [speed.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)]
+    rows = [speed.measure_pixels(name, level, seconds) for name in tracked(names, "drawing")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"per second, 128x128, level {level}")
     for title in ("steps alone", "step + picture", "batch, 1 thread", "batch, all", "all/1"):
@@ -112,7 +111,7 @@ def bench_gymnasium(names: list[str], level: str, seconds: float, form: str | No
     """The Gymnasium environment and its vector form, beside the C loop that does the same work."""
     from ..adapters.gymnasium_bench import measure
 
-    rows = [measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows = [measure(name, level, seconds) for name in tracked(names, "measuring")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
     for title in ("C loop", "C all", "PuzzleEnv", "live buffers", "vector 1,024", "env/paper", "vector/C all"):
@@ -143,7 +142,7 @@ def bench_search(instances: int, simulations: int, form: str | None) -> None:
     """MCTS by OpenSpiel's bot in C++ and by the native search, on the same instances of five small puzzles."""
     from ..adapters.openspiel_bench import PUZZLES, measure
 
-    rows = [measure(name, instances, simulations) for name in track(PUZZLES, description="searching", console=errors)]
+    rows = [measure(name, instances, simulations) for name in tracked(PUZZLES, "searching")]
     table = Table("puzzle", "params", title=f"of {instances} instances, {simulations:,} simulations a move at most")
     for title in ("MCTSBot solves", "seconds", "native solves", "seconds", "ratio"):
         table.add_column(title, justify="right")
@@ -239,7 +238,7 @@ def bench_memory(names: list[str], steps: int, sessions: int, pictures: int, for
     """How much the resident size grows with play, with sessions made and freed, and with a batch that draws."""
     table = Table("puzzle", "params", f"{steps:,} steps", f"{sessions:,} sessions", f"{pictures:,} pictures")
     rows = []
-    for name in track(names, description="playing", console=errors):
+    for name in tracked(names, "playing"):
         row = speed.memory(name, spec(name).easiest_params, steps, sessions, pictures)
         rows.append(row)
         grown = (row.steps, row.sessions, row.pictures)

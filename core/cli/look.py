@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 from rich.live import Live
-from rich.progress import track
 from rich.table import Table
 
 from ..animation import gallery, record, save_film, save_picture
@@ -22,7 +21,7 @@ from ..puzzle_spec import canonical_params, puzzles, spec
 from ..session import Session, Status
 from ..task import Task
 from .board import Board, Drawn, can_draw
-from .common import Options, OutputFile, PuzzleName, check_free, console, emit, errors
+from .common import Options, OutputFile, PuzzleName, check_free, console, emit, tracked
 
 
 @click.command(name="list")
@@ -152,7 +151,7 @@ def _ending(session: Session) -> str:
 def _summary() -> None:
     """What all 40 puzzles can do, in a few lines."""
     solved, rates, chance = 0, [], []
-    for name in track(puzzles(), description="playing all 40 puzzles", console=errors, transient=True):
+    for name in tracked(puzzles(), "playing all 40 puzzles"):
         params = canonical_params(name, spec(name).easiest_params)
         rates.append(speed.c_loop(name, params, 0.02, mask=True))
         chance.append(rollout(name, params, policy="masked", episodes=20, max_steps=1000).success_rate)
@@ -184,7 +183,7 @@ def _table(episodes: int, seconds: float, form: str | None) -> None:
         table.add_column(title, justify="right")
     rows = []
     started = time.perf_counter()
-    for name in track(puzzles(), description="playing", console=errors):
+    for name in tracked(puzzles(), "playing"):
         params = canonical_params(name, spec(name).easiest_params)
         rate = speed.c_loop(name, params, seconds, mask=True)
         result = rollout(name, params, policy="masked", episodes=episodes, max_steps=2000)
