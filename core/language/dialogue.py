@@ -94,7 +94,7 @@ class Dialogue:
     def _begin(self, session: Session) -> None:
         self._session = session
         self.grammar: Grammar = grammar(session.puzzle, session.params)
-        self._kinds = kinds(self.grammar)
+        self.kinds = kinds(self.grammar)
         self._board = Board(self.grammar)
         self._progress = Progress(session)
         self._expert: dict[bytes, str] = {}
@@ -116,7 +116,7 @@ class Dialogue:
         legend = [f"- {layer.legend}" for layer in self.grammar.layers.values()]
         drawn = self.grammar.layers
         legend += [f"- {field.name}: {field.about}" for field in self.grammar.fields if field.name not in drawn]
-        moves = [f"- {kind.help}" for kind in self._kinds]
+        moves = [f"- {kind.help}" for kind in self.kinds]
         place = place_name(self.grammar, (1, 2))
         where = (
             f"{place} is number {place[1:]}, counted from 0."
@@ -142,9 +142,9 @@ class Dialogue:
 
     def example(self) -> str:
         """One legal move that says nothing about the solution: the first that there is."""
-        for kind in self._kinds:
+        for kind in self.kinds:
             for text in kind.options(self._session.observe(copy=False)):
-                if self._try(text) is not None:
+                if self.attempt(text) is not None:
                     return text
         return self._session.actions[0]
 
@@ -166,7 +166,7 @@ class Dialogue:
                 except Refused as why:
                     problems.insert(0, _about(move, why))
                     break
-                self._session = hand.session
+                self.adopt(hand)
                 played.append(move.text)
                 if hand.session.ended:
                     break
@@ -181,15 +181,12 @@ class Dialogue:
         if len(text) > MAX_MESSAGE:
             problems.append(f"the message has {len(text)} characters; {MAX_MESSAGE} is the most")
             return []
-        blocks = text.split("```")
-        if len(blocks) > 2:
-            text = re.sub(r"^[a-z]*\n", "", blocks[-2 if len(blocks) % 2 else -1])
         moves: list[Move] = []
-        for piece in re.split(r"[;,\n\r]+", text):
+        for piece in re.split(r"[;,\n\r]+", last_block(text)):
             if not piece.strip():
                 continue
             try:
-                found = parse(self._kinds, piece)
+                found = parse(self.kinds, piece)
             except Refused as why:
                 problems.append(str(why))
                 if len(problems) >= MAX_PROBLEMS:
@@ -217,15 +214,19 @@ class Dialogue:
         if hand.keys and hand.board() == before:
             raise Refused("that changes nothing")
 
-    def _try(self, text: str, session: Session | None = None) -> Hand | None:
+    def attempt(self, text: str, session: Session | None = None) -> Hand | None:
         """What a move would lead to, or None where it is not possible or changes nothing."""
         hand = Hand(self.grammar, session or self._session)
         try:
-            for move in parse(self._kinds, text):
+            for move in parse(self.kinds, text):
                 self._play(hand, move)
         except Refused:
             return None
         return hand if hand.keys else None
+
+    def adopt(self, hand: Hand) -> None:
+        """Go on with the game that an attempt has led to."""
+        self._session = hand.session
 
     # ---- how it stands
 
@@ -267,12 +268,12 @@ class Dialogue:
         if self.done:
             return []
         found, tried, seen = [], 0, self._session.observe()
-        for kind in self._kinds:
+        for kind in self.kinds:
             for text in kind.options(seen):
                 tried += 1
                 if tried > MAX_TRIED:
                     return found
-                if self._try(text) is not None:
+                if self.attempt(text) is not None:
                     found.append(text)
         return found
 
@@ -299,7 +300,7 @@ class Dialogue:
         said: dict[bytes, str] = {}
         if session.spec.hidden:
             keys = _until_change(session.clone(), expert)
-            hand = self._in_words(session, keys, said)
+            self._in_words(session, keys, said)
             return said
         keys, anew = session.plan(), 0
         follow = session.clone()
@@ -319,7 +320,7 @@ class Dialogue:
                 continue
             if text is not None:
                 said[here.record(copy=False).tobytes()] = text
-                hand_ = self._try(text, here)
+                hand_ = self.attempt(text, here)
                 assert hand_ is not None
                 here = hand_.session
             else:
@@ -353,9 +354,9 @@ class Dialogue:
             copy.act(key)
         change = Change(before, copy.observe(), names, cursors)
         wanted = copy.record(copy=False)[: self.grammar.ui_offset].tobytes()
-        for kind in self._kinds:
+        for kind in self.kinds:
             for text in kind.describe(change):
-                hand = self._try(text, here)
+                hand = self.attempt(text, here)
                 if hand is not None and hand.board() == wanted:
                     return text
         return None
@@ -375,6 +376,12 @@ class Dialogue:
     def undo(self) -> bool:
         """Take back the last change of the board, whether or not UNDO can be said."""
         return self._session.undo()
+
+
+def last_block(text: str) -> str:
+    """The last block between lines of ``` in a message, or the whole of it where there is none."""
+    blocks = text.split("```")
+    return re.sub(r"^[a-z]*\n", "", blocks[-2 if len(blocks) % 2 else -1]) if len(blocks) > 2 else text
 
 
 def _about(move: Move, why: Refused) -> str:
