@@ -78,6 +78,8 @@ class Dialogue:
     ) -> None:
         self.max_turns = check_limit("max_turns", max_turns)
         self.turns = 0
+        self.gained = 0.0
+        """What the last message added to the score."""
         self._begin(
             Session(
                 puzzle,
@@ -154,6 +156,7 @@ class Dialogue:
         """Play the moves of a message up to the first that cannot be played. Never raises for what a message says."""
         problems: list[str] = []
         played: list[str] = []
+        before = self.score
         if self.done:
             problems.append("the game is over")
         else:
@@ -170,6 +173,7 @@ class Dialogue:
                 played.append(move.text)
                 if hand.session.ended:
                     break
+        self.gained = self.score - before
         problems = problems[:MAX_PROBLEMS] + self.broken_rules()[:MAX_PROBLEMS]
         return Reply(self.done, tuple(played), tuple(problems), self.board())
 
@@ -251,6 +255,11 @@ class Dialogue:
         """Between 0 at the start and 1 when solved: the share of the solution that is there."""
         return self._progress(self._session)
 
+    def verdict_line(self) -> str:
+        """How the game stands, in a line."""
+        told = "Solved." if self.solved else "Lost." if self.status == Status.FAILED else "Not solved yet."
+        return told + (" The game is over." if self.done and not self.solved else "")
+
     def broken_rules(self) -> list[str]:
         """The rules that the board visibly breaks: what the engine shows as errors, and values that stand twice."""
         seen = self._session.observe(copy=False)
@@ -285,6 +294,14 @@ class Dialogue:
         if now not in self._expert:
             self._expert = self._plan_in_words()
         return self._expert[now]
+
+    def solve(self) -> list[str]:
+        """Let the expert play to the end; returns what it said. NoPlan where it knows no way on."""
+        said = []
+        while not self.done:
+            said.append(self.hint())
+            self.say(said[-1])
+        return said
 
     def plan(self) -> list[str]:
         """The expert's whole way in words. NoPlan where there is none, or where something is hidden."""

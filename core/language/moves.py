@@ -578,13 +578,15 @@ class Pull(_Ends):
     """``R1C1-R1C3``: press the key at the first square, then the arrow to the second."""
 
     def play(self, hand: Hand, a: Cell, b: Cell) -> None:
-        key = arrow(a, b)
+        key, on = arrow(a, b), len(self.words) > 1
+        if on and not (hand.seen[self.words[1]][a] and hand.seen[self.words[1]][b]):
+            raise Refused(f"{self.say(a, b)}: both ends must be on {self.words[1]}")
         go_to(hand, a)
         before = {layer.name: hand.seen[layer.name].copy() for layer in self.grammar.layers.values()}
         hand.press(self.words[0])
         hand.press(key)
         # It must reach to the second place and no further: that place changes, or the one before what stands there.
-        far = abs(b[0] - a[0]) + abs(b[1] - a[1]) - (len(self.words) > 1 and bool(hand.seen[self.words[1]][b]))
+        far = abs(b[0] - a[0]) + abs(b[1] - a[1]) - on
         dy, dx = ARROWS[key]
         changed = [
             (int(y) - a[0]) * dy + (int(x) - a[1]) * dx
