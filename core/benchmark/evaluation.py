@@ -135,6 +135,7 @@ def prepare(
         if other.key == result.key:
             whole = episodes if len(other.steps) >= episodes == other.episodes else len(other.steps) // BLOCK * BLOCK
             result.status, result.steps = other.status[:whole][:episodes], other.steps[:whole][:episodes]
+            result.told = {name: numbers[:whole][:episodes] for name, numbers in other.told.items()}
     return Job(result, task, threads, seeds)
 
 
@@ -175,8 +176,10 @@ def play_jobs(
         if progress:
             progress(job.result)
         for _ in range(blocks):
-            status, steps = next(outcomes)
+            status, steps, *more = next(outcomes)
             job.result.status += status
             job.result.steps += steps
+            for name, numbers in (more[0] if more else {}).items():
+                job.result.told.setdefault(name, []).extend(numbers)
             if progress:
                 progress(job.result)

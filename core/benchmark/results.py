@@ -38,6 +38,8 @@ class Result:
     max_repeats: int = 0
     status: list[int] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
+    told: dict[str, list[int]] = field(default_factory=dict)
+    """What else is known of each episode: turns, problems and tokens of a player in words."""
 
     @property
     def task_key(self) -> tuple[Any, ...]:
@@ -81,6 +83,7 @@ class Result:
             "max_repeats": self.max_repeats,
             "undo": self.undo,
             "seeds": self.seeds,
+            **{f"mean_{name}": round(float(np.mean(numbers)), 1) for name, numbers in self.told.items() if numbers},
         }
 
 
@@ -137,9 +140,10 @@ def load_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows as CSV, with the first one's columns."""
+    """Rows as CSV, with the columns of all of them."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
