@@ -30,7 +30,9 @@ def test_every_action_that_is_taken_is_legal(example, puzzle):
     from tianshou.utils.net.common import Net
 
     single = example.make_env(puzzle, "2x2")
-    network = Net(state_shape=single.observation_space["obs"].shape, action_shape=single.action_space.n, hidden_sizes=(8,))
+    network = Net(
+        state_shape=single.observation_space["obs"].shape, action_shape=single.action_space.n, hidden_sizes=(8,)
+    )
     policy = DiscreteQLearningPolicy(model=network, action_space=single.action_space, eps_inference=0.5)
     envs = DummyVectorEnv([lambda: example.make_env(puzzle, "2x2", 20) for _ in range(4)])
     memory = VectorReplayBuffer(1000, 4)
