@@ -91,7 +91,9 @@ def main() -> None:
                 break
         solved, lengths = np.asarray(timestep.solved), np.asarray(timestep.length)
         mean = lengths[solved].mean() if solved.any() else float("nan")
-        print(f"{name} on {options.puzzle} {options.params}: {solved.mean():.1%} solved, in {mean:.1f} steps on average")
+        print(
+            f"{name} on {options.puzzle} {options.params}: {solved.mean():.1%} solved, in {mean:.1f} steps on average"
+        )
 
 
 if __name__ == "__main__":

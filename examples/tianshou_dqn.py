@@ -49,7 +49,7 @@ def make_env(puzzle: str, params: str, max_steps: int = 200) -> TianshouMask:
 def train(puzzle: str, options: argparse.Namespace) -> float:
     params = PUZZLES[puzzle]
     began = time.perf_counter()
-    np.random.seed(options.seed)  # noqa: NPY002 (Tianshou explores with it)
+    np.random.seed(options.seed)  # what Tianshou explores with
     torch.manual_seed(options.seed)
     training = DummyVectorEnv([lambda: make_env(puzzle, params) for _ in range(ENVS)])
     testing = DummyVectorEnv([lambda: make_env(puzzle, params, 1000) for _ in range(min(options.episodes, 50))])

@@ -36,7 +36,11 @@ def train(puzzle: str, options: argparse.Namespace) -> float:
         QValueModule(action_space="categorical", action_mask_key="action_mask"),
     )
     explore = EGreedyModule(
-        env.action_spec, eps_init=1.0, eps_end=0.05, annealing_num_steps=options.steps // 2, action_mask_key="action_mask"
+        env.action_spec,
+        eps_init=1.0,
+        eps_end=0.05,
+        annealing_num_steps=options.steps // 2,
+        action_mask_key="action_mask",
     )
     loss = DQNLoss(greedy, action_space="categorical", delay_value=True, double_dqn=True)
     loss.make_value_estimator(gamma=0.95)

@@ -21,18 +21,20 @@ def example(monkeypatch):
     return tianshou_dqn
 
 
-@pytest.mark.parametrize("puzzle", ["fifteen", "net"])
-def test_every_action_that_is_taken_is_legal(example, puzzle):
+@pytest.mark.parametrize(("puzzle", "params"), [("fifteen", "2x2"), ("pegs", "4x4random")])
+def test_every_action_that_is_taken_is_legal(example, puzzle, params):
     from tianshou.algorithm import DQN
     from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
     from tianshou.algorithm.optim import AdamOptimizerFactory
     from tianshou.data import VectorReplayBuffer
     from tianshou.utils.net.common import Net
 
-    single = example.make_env(puzzle, "2x2")
-    network = Net(state_shape=single.observation_space["obs"].shape, action_shape=single.action_space.n, hidden_sizes=(8,))
+    single = example.make_env(puzzle, params)
+    network = Net(
+        state_shape=single.observation_space["obs"].shape, action_shape=single.action_space.n, hidden_sizes=(8,)
+    )
     policy = DiscreteQLearningPolicy(model=network, action_space=single.action_space, eps_inference=0.5)
-    envs = DummyVectorEnv([lambda: example.make_env(puzzle, "2x2", 20) for _ in range(4)])
+    envs = DummyVectorEnv([lambda: example.make_env(puzzle, params, 20) for _ in range(4)])
     memory = VectorReplayBuffer(1000, 4)
     algorithm = DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3))
     collector = Collector[CollectStats](algorithm, envs, memory, exploration_noise=True)
