@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 NEWEST := build/newest-gymnasium
 
-.PHONY: install demo test lint types bench golden gallery fuzz sanitize docs clean
+.PHONY: install demo test lint types bench golden gallery fuzz sanitize torture docs clean
 
 install: build
 
@@ -59,6 +59,10 @@ fuzz: build
 
 sanitize: build
 	bash tools/sanitize.sh
+
+# Hostile threads, forks, signals, exits and saves; SECONDS=3600 for longer.
+torture: build
+	$(BIN)/python -m tests.torture --seconds $(or $(SECONDS),300)
 
 clean:
 	rm -rf $(VENV) build dist site
