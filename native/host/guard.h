@@ -20,9 +20,9 @@ typedef struct pz_guard {
     double timeout;            /* seconds; 0 means without limit */
     double started;            /* 0 until the first time the fuel ran out */
     double asked;              /* when the host was last asked for signals */
-    int assertion;             /* the error that a failed assertion is: the engine's, or in a load that of forged bytes */
-    bool interruptible;        /* ask the host for signals while waiting */
-    pthread_mutex_t *locked;   /* released on the way out */
+    int assertion; /* the error that a failed assertion is: the engine's, or in a load that of forged bytes */
+    bool interruptible; /* ask the host for signals while waiting */
+    pthread_mutex_t *locked; /* released on the way out */
     struct pz_guard *outer;
     int error;
     char message[PZ_MESSAGE];
