@@ -226,7 +226,8 @@ class Session:
         timeout: float = DEFAULT_TIMEOUT,
         players: int = 1,
     ) -> None:
-        self._handle = self._pointer = None
+        self._handle: Any = None
+        self._pointer: Any = None
         pointer = handle(puzzle)
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{puzzle}: give either a game_id or params and seed, not both")
@@ -254,8 +255,8 @@ class Session:
 
     def _adopt(self, pointer: Any) -> None:  # noqa: ANN401 (a cffi pointer)
         """Own a native session: free it when we go, and give it our buffers to write to."""
-        self._handle: Any = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
-        self._pointer: Any = self._handle  # so that a call in another thread keeps alive what it works on
+        self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
+        self._pointer = self._handle  # so that a call in another thread keeps alive what it works on
         native = lib.pz_session_puzzle(pointer)
         self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
         self.actions: tuple[str, ...] = self.spec.actions[: lib.pz_n_actions(pointer)]
@@ -275,7 +276,8 @@ class Session:
         self._record = buffers.record
         self._views = buffers.views
         self._copiers = buffers.copiers
-        self._buffers = self._given = buffers
+        self._buffers = buffers
+        self._given: tuple[_Buffers, ...] = (buffers,)
 
     # ---- what it is
 
@@ -694,4 +696,4 @@ def _load(saved: bytes, timeout: float) -> Session:
     return Session.load(saved, timeout)
 
 
-lib.pz_watch_signals(threading.main_thread().ident)
+lib.pz_watch_signals(threading.main_thread().ident or 0)

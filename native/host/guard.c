@@ -170,7 +170,8 @@ void pz_fail(int error, const char *format, ...)
 void pz_assertion_failed(const char *condition, const char *file, int line)
 {
     const char *slash = strrchr(file, '/');
-    pz_fail(current ? current->assertion : PZ_ENGINE, "assertion failed in the engine: %s (%s:%d)", condition, slash ? slash + 1 : file, line);
+    pz_fail(current ? current->assertion : PZ_ENGINE, "assertion failed in the engine: %s (%s:%d)", condition,
+            slash ? slash + 1 : file, line);
 }
 
 void fatal(const char *format, ...)

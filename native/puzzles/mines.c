@@ -155,7 +155,7 @@ PZ_PUZZLE(mines,
              "the square under the cursor, or, on an open number with as many flags around it, all its other "
              "neighbours. SELECT2 sets or removes a flag, which also keeps a square from being opened. The first "
              "square opened is never a mine. Opening a mine ends the game; UNDO takes the last move back, even that "
-             "one, while the mines stay where they are.",
+             "one, while the mines stay where they are; taking back the first opening takes them away too.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(flash_is_death), PZ_BOOL(completed), PZ_BOOL(cur_visible)),
     .words = "grid numbers=# flags=.F exploded=.X\n"

@@ -34,7 +34,7 @@ def test_pictures_are_not_written_where_nothing_may_be_written(batch, tmp_path):
         frozen,
         np.broadcast_to(np.uint8(0), (2, 48, 48, 3)),
     ):
-        with pytest.raises(ValueError, match="written|contiguous"):
+        with pytest.raises(ValueError, match=r"written|contiguous"):
             batch.pixels(48, 48, out=out)
     assert not any(immutable)
     into = np.memmap(tmp_path / "picture", np.uint8, "r+", shape=(2, 48, 48, 3))
@@ -76,7 +76,7 @@ def test_arrays_that_were_handed_out_cannot_be_resized(batch):
     shown = [session.record(copy=False), session.mask(copy=False), *session.observe(copy=False).values()]
     shown += [batch.records, batch.final_records, batch.result.mask, batch.result.status, *batch.draw_along(48, 48)]
     for array in shown:
-        with pytest.raises(ValueError, match="own|single-segment"):
+        with pytest.raises(ValueError, match=r"own|single-segment"):
             array.resize(array.size * 100, refcheck=False)
 
 
@@ -95,7 +95,16 @@ def test_masks_seeds_and_episodes_of_a_reset(batch):
 
 
 def test_actions_of_a_batch(batch):
-    for wrong in ([0], [0, 0, 0], [0, 99], [-1, 0], [0.0, 1.0], [2**63, 0], ["a", "b"], np.array([0, 2**64 - 1], np.uint64)):
+    for wrong in (
+        [0],
+        [0, 0, 0],
+        [0, 99],
+        [-1, 0],
+        [0.0, 1.0],
+        [2**63, 0],
+        ["a", "b"],
+        np.array([0, 2**64 - 1], np.uint64),
+    ):
         with pytest.raises(pp.InvalidAction):
             batch.step(wrong)
     wide = np.zeros((2, 2), np.int64)
@@ -140,7 +149,7 @@ class Spoof:
     __class__ = int  # type: ignore[assignment]
 
     def __index__(self):
-        return 10**6
+        return 2**40
 
     def __le__(self, other):
         return True
@@ -177,7 +186,7 @@ def test_actions_players_and_slots_are_asked_once(batch):
     session.turn(Index(1, 10**6))
     batch.session(Index(0, 10**6))
     for wrong in (Spoof(), Index(10**6), 10**30, -1, True, None, "0", 0.0):
-        with pytest.raises(ValueError):
+        with pytest.raises(pp.UnknownOption):
             session.turn(wrong)
         with pytest.raises(IndexError):
             batch.session(wrong)
@@ -262,13 +271,30 @@ def test_numbers_of_a_search_are_checked():
 
 # ---- Constructors ----
 
-ODD = [2**40, 2**70, -1, -(2**70), "a", b"1", 1.5, float("nan"), float("inf"), None, [], {}, object(), Spoof(), Index(-5), True]
+ODD = [
+    2**40,
+    2**70,
+    -1,
+    -(2**70),
+    "a",
+    b"1",
+    1.5,
+    float("nan"),
+    float("inf"),
+    None,
+    [],
+    {},
+    object(),
+    Spoof(),
+    Index(-5),
+    True,
+]
 
 
 def test_constructors_that_refuse_leave_no_game_behind():
     gc.collect()
     before = lib.pz_live_pools()
-    refused = 0
+    refused = []
     for odd in ODD:
         for make in (
             lambda odd: pp.Session("net", "2x2", 1, max_steps=odd),
@@ -294,10 +320,10 @@ def test_constructors_that_refuse_leave_no_game_behind():
             try:
                 make(odd)
             except pp.PuzzleError as error:
-                refused += 1
-                assert len(str(error)) < 600
+                refused.append(str(error))
     gc.collect()
-    assert refused > 200
+    assert len(refused) > 200
+    assert max(map(len, refused)) < 600
     assert lib.pz_live_pools() == before
 
 

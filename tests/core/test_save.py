@@ -80,7 +80,12 @@ def test_mines_undo_of_the_first_click_takes_the_mines_back():
 
 def endings(puzzle: str) -> list[str]:
     """Parameters whose games end soon: every level, and what makes losing easy."""
-    more = {"guess": ["c6p4g1Bm", "c3p2g2bM", "c2p2g1Bm"], "mines": ["4x4n5", "5x3n2"], "flood": ["3x3c3m0"], "sixteen": ["2x3"]}
+    more = {
+        "guess": ["c6p4g1Bm", "c3p2g2bM", "c2p2g1Bm"],
+        "mines": ["4x4n5", "5x3n2"],
+        "flood": ["3x3c3m0"],
+        "sixteen": ["2x3"],
+    }
     return levels(puzzle)[:2] + more.get(puzzle, [])
 
 
@@ -140,7 +145,9 @@ for at in range(8 + start, len(saved), stride):
 """
 
 
-@pytest.mark.parametrize("name", ["bridges", "cube", "dominosa", "galaxies", "guess", "netslide", "pearl", "pegs", "signpost"])
+@pytest.mark.parametrize(
+    "name", ["bridges", "cube", "dominosa", "galaxies", "guess", "netslide", "pearl", "pegs", "signpost"]
+)
 def test_a_forged_byte_is_refused_or_harmless(name):
     """Puzzles in which one byte, sealed again, once ended the process or came out as another error.
 

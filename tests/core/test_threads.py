@@ -27,6 +27,7 @@ def run(program: str, *, seconds: int = 60) -> str:
         "together": """
 def together(*jobs, seconds=1.0):
     '''Every job again and again in a thread of its own; what is refused is fine, anything else is told.'''
+    sys.setswitchinterval(1e-5)
     end, wrong = time.monotonic() + seconds, []
     def work(job):
         while time.monotonic() < end and not wrong:
@@ -45,7 +46,11 @@ def together(*jobs, seconds=1.0):
     }
     whole = start + told["together"] + textwrap.dedent(program)
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", whole], capture_output=True, text=True, check=False, timeout=seconds
+        [sys.executable, "-X", "faulthandler", "-c", whole],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
     )
     assert done.returncode == 0, f"ended with {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-3000:]}"
     return done.stdout
@@ -129,9 +134,9 @@ def test_resets_with_other_parameters_in_two_threads():
         together(
             lambda: session.reset(1, params="3x3"),
             lambda: session.reset(1, params="13x11"),
+            lambda: session.reset(2, params="2x2"),
             lambda: session.step(0),
-            lambda: session.observe(),
-            seconds=2,
+            seconds=3,
         )
         for params in ("3x3", "13x11"):
             seen = session.reset(2, params=params)
@@ -268,7 +273,8 @@ def test_a_fork_during_a_sessions_call_leaves_a_session_that_can_be_reset():
         try:
             session.step(0)
         except pp.EngineError as error:
-            assert "forked; reset it" in str(error), error
+            if "forked; reset it" not in str(error):
+                raise
         session.reset(7)
         session.step(0)
         session.save()
@@ -289,7 +295,8 @@ def test_a_fork_during_a_batchs_call_leaves_a_batch_that_can_be_reset():
         try:
             batch.step(np.zeros(32, int))
         except pp.EngineError as error:
-            assert "forked; reset it" in str(error), error
+            if "forked; reset it" not in str(error):
+                raise
         batch.reset(seed=7)
         mask = batch.step(np.zeros(32, int)).mask.copy()
         twin = pp.Batch("filling", "7x7", 32, threads=1)
