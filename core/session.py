@@ -532,7 +532,7 @@ class Session:
         Keys only, never the engine's solve command, and replayed on a clone before they are returned.
 
         Args:
-            timeout: seconds that one attempt at it may take; 0 for no limit.
+            timeout: seconds that all of it may take, NoPlan after that; 0 for no limit.
         """
         actions, count = ffi.new("int32_t **"), ffi.new("int32_t *")
         self._check(lib.pz_session_plan(self._open(), check_timeout(timeout), actions, count), "plan")

@@ -1,6 +1,8 @@
 """How often and how fast ``Session.plan()`` answers after random play, at the paper's human level:
 
-python tools/plans_table.py [--seeds 24] [--puzzle tracks,flood] [--csv FILE] [--markdown FILE]
+    python tools/plans_table.py --seeds 40 --csv docs/plans.csv
+
+tools/experts_table.py puts the figures on its page.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ def verdict(session: pp.Session) -> str:
 
 
 def measure(puzzle: str, actions: int, seeds: int) -> dict[str, object]:
+    """One line of the table."""
     verdicts, times = [], []
     for seed in range(seeds):
         session = after(puzzle, seed, actions)
@@ -65,6 +68,7 @@ def measure(puzzle: str, actions: int, seeds: int) -> dict[str, object]:
 
 
 def main() -> None:
+    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=24)
     parser.add_argument("--puzzle", default="all")

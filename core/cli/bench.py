@@ -168,7 +168,7 @@ def bench_jax(names: list[str], level: str, seconds: float, form: str | None) ->
     """Steps inside jax.jit and lax.scan, beside rollouts and batches in C."""
     from ..adapters.jax_bench import measure
 
-    rows = [measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows = [measure(name, level, seconds) for name in tracked(names, "measuring")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
     for title in ("rollout", "Batch 1,024", "scan 1,024", "pure 128", "scan/rollout", "scan/Batch"):
@@ -194,7 +194,7 @@ def bench_torchrl(names: list[str], level: str, seconds: float, form: str | None
     """TorchRL's EnvBase.step beside Batch.step, both over 1,024 games."""
     from ..adapters.torchrl_bench import measure
 
-    rows = [measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows = [measure(name, level, seconds) for name in tracked(names, "measuring")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
     for title in ("Batch 1,024", "EnvBase 1,024", "ratio"):

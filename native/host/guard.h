@@ -22,9 +22,9 @@ typedef struct pz_guard {
     double asked;              /* when the host was last asked for signals */
     double looked;             /* when the fuel last ran out */
     long ration;               /* how much fuel there is until the next look at the clock */
-    int assertion;             /* the error that a failed assertion is: the engine's, or in a load that of forged bytes */
-    bool interruptible;        /* ask the host for signals while waiting */
-    pthread_mutex_t *locked;   /* released on the way out */
+    int assertion; /* the error that a failed assertion is: the engine's, or in a load that of forged bytes */
+    bool interruptible; /* ask the host for signals while waiting */
+    pthread_mutex_t *locked; /* released on the way out */
     struct pz_guard *outer;
     int error;
     char message[PZ_MESSAGE];
