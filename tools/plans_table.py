@@ -1,6 +1,6 @@
 """How often and how fast ``Session.plan()`` answers after random play, at the paper's human level:
 
-    python tools/plans_table.py [--seeds 24] [--puzzle tracks,flood] [--csv FILE] [--markdown FILE]
+python tools/plans_table.py [--seeds 24] [--puzzle tracks,flood] [--csv FILE] [--markdown FILE]
 """
 
 from __future__ import annotations

@@ -243,7 +243,9 @@ def test_a_step_before_the_reset(env):
         env.step(np.zeros(4, np.uint32), np.zeros(2, int))
 
 
-@pytest.mark.parametrize("wrong", [np.zeros(3, int), np.zeros((2, 1), int), np.zeros(2), np.zeros(2, bool), 0, [0, 0.5]])
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(3, int), np.zeros((2, 1), int), np.zeros(2), np.zeros(2, bool), 0, [0, 0.5]]
+)
 def test_actions_of_the_wrong_form(env, wrong):
     handle, _ = env.reset(1)
     with pytest.raises(pp.InvalidAction, match="2 games take 2 whole numbers, not"):
