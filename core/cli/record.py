@@ -68,6 +68,8 @@ def record(
     check_size(size, size, task.puzzle, task.params)
     playing.check(task)
     seed = random_seed() if seed is None else seed
+    for path in outputs:
+        path.parent.mkdir(parents=True, exist_ok=True)
     frames: list[np.ndarray] = []
     last: list[Session] = []
 
