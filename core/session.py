@@ -453,8 +453,9 @@ class Session:
         if gesture not in GESTURES:
             raise ValueError(f"the mouse can {', '.join(GESTURES)}, not {gesture!r:.40}")
         size = check_size(width, height)
-        across, down = (whole(at, "a place in a picture", -MAX_SIDE, 2 * MAX_SIDE) for at in (x, y))
-        code = lib.pz_session_mouse(self._open(), *size, across, down, button, GESTURES.index(gesture))
+        across, down = (whole(at, "a place of the mouse", -MAX_SIDE, 2 * MAX_SIDE) for at in (x, y))
+        number = whole(button, "a button of the mouse", 0, 2)
+        code = lib.pz_session_mouse(self._open(), *size, across, down, number, GESTURES.index(gesture))
         self._check(code, "mouse")
         return bool(self._outcome.changed)
 

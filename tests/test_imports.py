@@ -17,7 +17,7 @@ STANDARD = set(sys.stdlib_module_names) | {"__future__"}
 LAZY = {
     "cli": {"click", "rich", "pygame"},
     "window.py": {"pygame"},
-    "animation.py": {"PIL"},
+    "animation.py": {"PIL", "imageio_ffmpeg"},
     "benchmark": {"matplotlib", "pyarrow", "scipy"},
 }
 # The framework of each adapter, and the adapters that it builds on because their frameworks do.

@@ -142,7 +142,7 @@ def bench_search(instances: int, simulations: int, form: str | None) -> None:
     """MCTS by OpenSpiel's bot in C++ and by the native search, on the same instances of five small puzzles."""
     from ..adapters.openspiel_bench import PUZZLES, measure
 
-    rows = [measure(name, instances, simulations) for name in tracked(PUZZLES, "searching")]
+    rows = [measure(name, instances, simulations) for name in tracked(list(PUZZLES), "searching")]
     table = Table("puzzle", "params", title=f"of {instances} instances, {simulations:,} simulations a move at most")
     for title in ("MCTSBot solves", "seconds", "native solves", "seconds", "ratio"):
         table.add_column(title, justify="right")

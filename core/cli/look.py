@@ -108,6 +108,7 @@ def demo(everything: bool, episodes: int, seconds: float, out: Path, form: str |
         _table(episodes, seconds, form)
         return
     started = time.perf_counter()
+    out.mkdir(parents=True, exist_ok=True)  # an error about it comes before the show
     for name, params in SHOWN.items():
         _solve_live(name, params)
     _summary()
@@ -168,7 +169,6 @@ def _summary() -> None:
 
 def _write_pictures(folder: Path) -> None:
     """The gallery, and a game that the expert solves as a film."""
-    folder.mkdir(parents=True, exist_ok=True)
     sheet, film = folder / "gallery.png", folder / f"{FILMED[0]}.gif"
     save_picture(gallery(), sheet)
     states = Playing("expert").follow(Task.of(*FILMED, {}), seed=1)

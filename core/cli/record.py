@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -27,7 +28,8 @@ from .common import Options, OutputFile, PuzzleName, check_free, console, progre
 @click.option("--seed", type=int, help="Which instance. Without it, one is drawn and printed.")
 @click.option("--size", default=256, show_default=True, help="Width and height in pixels.")
 @click.option("--fps", default=5.0, show_default=True, help="Steps a second.")
-@click.option("--max-steps", default=500, show_default=True, help="After how many steps the film ends.")
+@click.option("--frames", "most", default=500, show_default=True, help="At most: then the film ends.")
+@Options.max_steps
 @Options.undo
 @Options.deterministic
 @Options.force
@@ -41,6 +43,7 @@ def record(
     seed: int | None,
     size: int,
     fps: float,
+    most: int,
     max_steps: int,
     undo: bool,
     deterministic: bool,
@@ -57,22 +60,26 @@ def record(
         raise ValueError("say what to write: --gif FILE.gif, --mp4 FILE.mp4 or --png FILE.png")
     if not 0 < fps <= 100:
         raise ValueError(f"--fps is a number above 0 and at most 100, not {fps}")
+    if most < 1:
+        raise ValueError(f"--frames is a number above 0, not {most}")
     check_free(outputs, force)
     playing = Playing(policy, deterministic=deterministic)
     task = Task.of(puzzle, level_params(puzzle, params), {"undo": undo, "max_steps": max_steps})
     check_size(size, size, task.puzzle, task.params)
     playing.check(task)
     seed = random_seed() if seed is None else seed
+    for path in outputs:
+        path.parent.mkdir(parents=True, exist_ok=True)
     frames: list[np.ndarray] = []
     last: list[Session] = []
 
     def filmed() -> Iterator[Session]:
-        for session in playing.follow(task, seed):
+        for session in islice(playing.follow(task, seed), most):
             last[:] = [session]
             yield session
 
     with progress_bar() as bar:
-        for session in bar.track(filmed(), total=max_steps, description="filming"):
+        for session in bar.track(filmed(), total=min(most, max_steps + 1), description="filming"):
             if films or not frames:
                 frames.append(session.pixels(size, size))
     if png:

@@ -462,3 +462,33 @@ def test_a_vector_environment_that_was_never_made_goes_silently():
     with pytest.raises(pp.UnknownOption, match="called num_envs now"):
         adapter.PuzzleVectorEnv("fifteen", n_envs=2)
     gc.collect()
+
+
+def test_gymnasiums_play_knows_the_keys(puzzle, monkeypatch):
+    pytest.importorskip("pygame", reason="gymnasium.utils.play needs pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    from gymnasium.utils.play import PlayableGame
+
+    env = gym.make(adapter.env_id(puzzle), render_mode="rgb_array", undo=True)
+    env.reset(seed=1)
+    keys = env.unwrapped.get_keys_to_action()
+    assert set(keys.values()) == set(range(env.action_space.n))
+    game = PlayableGame(env, {tuple(map(code, one)): action for one, action in keys.items()})
+    assert {code("w"), code("8")} & game.relevant_keys
+    env.close()
+
+
+def code(key):
+    """A key's number, as ``play`` itself makes it of a character."""
+    return ord(key) if isinstance(key, str) else key
+
+
+def test_a_person_can_see_the_window(monkeypatch):
+    """The picture that an agent sees may be tiny; the window is not."""
+    pygame = pytest.importorskip("pygame", reason="a window needs the extra window")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = gym.make("puzzleport/Net-v0", params="2x2", render_mode="human", width=64, height=64)
+    env.reset(seed=1)
+    env.step(0)
+    assert min(pygame.display.get_surface().get_size()) >= 400
+    env.close()

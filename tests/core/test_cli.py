@@ -497,7 +497,7 @@ def test_record_writes_films_and_stills(run, tmp_path):
 
 def test_record_writes_mp4(run, tmp_path):
     pytest.importorskip("imageio_ffmpeg", reason="MP4 needs the extra video")
-    run("record", "masked", "net", "2x2", "--seed", 1, "--max-steps", 10, "--mp4", "a.mp4")
+    run("record", "masked", "net", "2x2", "--seed", 1, "--frames", 10, "--mp4", "a.mp4")
     assert (tmp_path / "a.mp4").read_bytes()[4:8] == b"ftyp"
 
 
