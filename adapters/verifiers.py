@@ -49,7 +49,7 @@ class PuzzleTask(vf.Task[PuzzleData, vf.State, vf.TaskConfig]):  # type: ignore[
     """One instance, and what an answer to it is worth."""
 
     @vf.reward
-    async def score(self, trace: Any) -> float:  # noqa: ANN401 (the framework's)
+    async def puzzle_score(self, trace: Any) -> float:  # noqa: ANN401 (the framework's)
         """The score of the game that was played, or of the one answer."""
         if "score" in trace.info:
             return float(trace.info["score"])
