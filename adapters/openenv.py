@@ -10,11 +10,16 @@ from puzzleport.language import Dialogue
 from puzzleport.language.dialogue import MAX_MESSAGE
 
 try:
+    import uvicorn
     from openenv.core.env_server import Action, Environment, Observation, State, create_app
     from openenv.core.env_server.types import ConcurrencyConfig
     from pydantic import Field
 except ImportError as error:
     raise ImportError("the OpenEnv adapter needs an extra: pip install 'puzzleport[openenv]'") from error
+
+
+MAX_BODY = 4 * MAX_MESSAGE
+"""The longest message that the server reads, in bytes: a character takes up to four."""
 
 
 class Message(Action):  # type: ignore[misc]
@@ -131,3 +136,15 @@ def application(
         concurrency_config=ConcurrencyConfig(max_concurrent_envs=max_sessions, session_timeout=session_timeout),
         state_cls=Game,
     )
+
+
+def serve(
+    puzzle: str = "solo",
+    params: str | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    **options: Any,  # noqa: ANN401 (those of application)
+) -> None:
+    """Serve until the process is ended; options are those of ``application``."""
+    uvicorn.run(application(puzzle, params, **options), host=host, port=port, log_level="warning", ws_max_size=MAX_BODY)

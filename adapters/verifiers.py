@@ -1,4 +1,11 @@
-"""verifiers: puzzles as tasks. ``PuzzleEnv`` plays turn by turn; in a single turn the answer is judged as a whole."""
+"""verifiers: puzzles as tasks. ``PuzzleEnv`` plays turn by turn; in a single turn the answer is judged as a whole.
+
+The framework finds a taskset by the name of a module, so give it one of your own, ``puzzles.py``:
+
+    from puzzleport.adapters.verifiers import PuzzleEnv, PuzzleTaskset
+
+    __all__ = ["PuzzleEnv", "PuzzleTaskset"]
+"""
 
 from __future__ import annotations
 
@@ -42,7 +49,7 @@ class PuzzleTask(vf.Task[PuzzleData, vf.State, vf.TaskConfig]):  # type: ignore[
     """One instance, and what an answer to it is worth."""
 
     @vf.reward
-    async def score(self, trace: Any) -> float:  # noqa: ANN401 (the framework's)
+    async def puzzle_score(self, trace: Any) -> float:  # noqa: ANN401 (the framework's)
         """The score of the game that was played, or of the one answer."""
         if "score" in trace.info:
             return float(trace.info["score"])
@@ -75,7 +82,8 @@ class PuzzleTaskset(vf.Taskset[PuzzleTask, PuzzleConfig]):  # type: ignore[misc]
 class PuzzleEnvConfig(vf.EnvConfig):  # type: ignore[misc]
     """Who plays, and how long."""
 
-    player: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"})
+    # A game needs no tools and no sandbox: the null harness only talks.
+    player: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"}, runtime={"type": "subprocess"})
     max_turns: int = 0
     """How many messages a game takes, 0 for no limit. The last one counts in full."""
 

@@ -28,17 +28,21 @@ FRAMEWORKS = {
     "gymnasium_spaces": {"gymnasium"},
     "jax": {"jax"},
     "jax_bench": {"jax", "jumanji", "pgx"},
+    "mcp": {"mcp", "PIL"},
     "minari": {"minari", "gymnasium", "h5py", "PIL"},
+    "openenv": {"openenv", "pydantic", "uvicorn"},
     "openspiel": {"pyspiel", "open_spiel"},
     "openspiel_bench": {"pyspiel", "open_spiel"},
     "pettingzoo": {"pettingzoo", "gymnasium"},
     "ray": {"ray"},
+    "reasoning_gym": {"reasoning_gym"},
     "rllib": {"ray", "pettingzoo", "gymnasium"},
     "rlp": {"gymnasium"},
     "sb3": {"stable_baselines3", "gymnasium"},
     "sb3_train": {"stable_baselines3", "sb3_contrib", "torch", "tensorboard", "gymnasium"},
     "torchrl": {"torchrl", "tensordict", "torch"},
     "torchrl_bench": {"torchrl", "tensordict", "torch"},
+    "verifiers": {"verifiers"},
 }
 
 

@@ -138,6 +138,16 @@ At the easiest level, `{easiest}`. Fields of the board come first, then those th
 
 {fields}
 
+## In words
+
+How a [language model](../language.md) says moves; the board of the easiest level is written below.
+
+{moves}
+
+```text
+{board}
+```
+
 ## Parameters
 
 {parameters}
@@ -266,6 +276,31 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(source))
 
 
+def in_words(about: pp.PuzzleSpec) -> dict[str, str]:
+    """The moves that can be said, and the board as text."""
+    from puzzleport.language import Dialogue
+
+    with Dialogue(about.name, about.easiest_params, SEED) as dialogue:
+        rows = [kind.help.split(": ", 1) for kind in dialogue.kinds]
+        moves = table(["move", "meaning"], [[f"`{move}`", text] for move, text in rows])
+        return {"moves": moves, "board": dialogue.board()}
+
+
+def language() -> str:
+    """The page on language models, with a fresh transcript between its marks."""
+    from puzzleport.language import Dialogue
+
+    with Dialogue("slant", "2x2de", SEED) as dialogue:
+        told = [dialogue.prompt()]
+        while not dialogue.done:
+            told.append(f"> {dialogue.hint()}")
+            told.append(str(dialogue.say(told[-1][2:])))
+    before, start, rest = (DOCS / "language.md").read_text().partition("<!-- transcript -->\n")
+    _, end, after = rest.partition("<!-- end of transcript -->\n")
+    text = "\n".join(told)
+    return f"{before}{start}```text\n{text}\n```\n{end}{after}"
+
+
 def page(puzzle: str) -> str:
     """The page of one puzzle, with the pictures that there are."""
     import puzzleport as pp
@@ -289,6 +324,7 @@ def page(puzzle: str) -> str:
         actions=table(["number", "name"], [[str(number), f"`{name}`"] for number, name in enumerate(about.actions)]),
         easiest=about.easiest_params,
         fields=fields(about),
+        **in_words(about),
         parameters=table(["part", "meaning"], [[f"`{part}`" if part else "", text] for part, text in help_rows]),
         levels=levels(about),
         presets="\n".join(f"    {line}" for line in presets.splitlines()),
@@ -371,6 +407,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "index.md": index(),
         DOCS / "cli.md": command_line(),
+        DOCS / "language.md": language(),
         **{DOCS / "puzzles" / f"{name}.md": page(name) for name in pp.puzzles()},
     }
 

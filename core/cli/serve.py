@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .common import PuzzleName, errors
-
-MAX_BODY = 64 * 1024
+from .common import PuzzleName
 
 
 @click.command()
@@ -29,17 +27,15 @@ def serve(
     timeout: float,
 ) -> None:
     """Serve games in words to OpenEnv clients. A client may ask for another puzzle when it starts a game."""
-    with errors():
-        import uvicorn
+    from ..adapters.openenv import serve as serve_games
 
-        from ..adapters.openenv import application
-
-        app = application(
-            puzzle,
-            params,
-            max_turns=max_turns,
-            timeout=timeout,
-            max_sessions=max_sessions,
-            session_timeout=session_timeout,
-        )
-        uvicorn.run(app, host=host, port=port, log_level="warning", ws_max_size=MAX_BODY)
+    serve_games(
+        puzzle,
+        params,
+        host=host,
+        port=port,
+        max_turns=max_turns,
+        timeout=timeout,
+        max_sessions=max_sessions,
+        session_timeout=session_timeout,
+    )

@@ -793,8 +793,9 @@ class Carry(Kind):
 
     def options(self, seen: Observation) -> Iterator[str]:
         high = self.grammar.by_name["points"].high
-        for point, x, y in itertools.product(range(len(seen["points"])), *[range(0, high + 1, self.step)] * 2):
-            yield f"{self.name((0, point))} to {x} {y}"
+        for point, at in enumerate(seen["points"].tolist()):
+            reach = (range(start % self.step, high + 1, self.step) for start in at)
+            yield from (f"{self.name((0, point))} to {x} {y}" for x, y in itertools.product(*reach))
 
     @property
     def help(self) -> str:

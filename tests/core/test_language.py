@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+import shlex
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import puzzleport as pp
+from puzzleport.benchmark.evaluation import evaluate
+from puzzleport.benchmark.results import load, save
 from puzzleport.language import Dialogue, verdict
 from puzzleport.language.board import Board, read
 from puzzleport.language.dialogue import MAX_MESSAGE
@@ -231,6 +236,49 @@ def test_no_message_raises(name: str) -> None:
             game = Dialogue(name, pp.spec(name).easiest_params, seed=1)
     for message in (None, 7, b"UP", ["UP"]):
         assert game.say(message).problems  # type: ignore[arg-type]
+
+
+PLAYER = """
+import json, sys
+from puzzleport.language import Dialogue
+
+kind, game_id = sys.argv[1:]
+for line in sys.stdin:
+    told = json.loads(line)
+    if told["turn"] == 0:
+        assert not told["done"]
+        game = Dialogue(told["puzzle"], game_id=game_id)
+        assert told["text"] == game.prompt()
+    if told["done"]:
+        continue
+    if kind == "silent":
+        sys.exit()
+    say = game.hint() if kind == "expert" else "banana"
+    game.say(say)
+    print(json.dumps({"say": say, "tokens": 7}) if told["turn"] % 2 else say, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["expert", "garbage", "silent"])
+def test_a_program_is_a_policy(kind: str, tmp_path: Path) -> None:
+    player = tmp_path / "player.py"
+    player.write_text(PLAYER)
+    command = f"command:{shlex.quote(sys.executable)} {shlex.quote(str(player))} {kind} '2x2de#5'"
+    result = evaluate(command, "slant", "2x2de#5", episodes=3, seed=0)
+    assert result.status == [int(kind == "expert")] * 3
+    turns = {"expert": 4, "garbage": 200, "silent": 0}[kind]
+    assert result.told["turns"] == [turns] * 3
+    assert result.told["tokens"] == [7 * (turns // 2)] * 3
+    assert result.told["problems"] == [turns if kind == "garbage" else 0] * 3
+    save([result], tmp_path / "results.json")
+    assert load(tmp_path / "results.json")[0].told == result.told
+
+
+def test_a_command_that_cannot_start_is_a_clear_error() -> None:
+    with pytest.raises(ValueError, match="cannot be started"):
+        evaluate("command:/no/such/program", "slant", "2x2de", episodes=1, seed=0)
+    with pytest.raises(ValueError, match="needs a program"):
+        evaluate("command:", "slant", "2x2de", episodes=1, seed=0)
 
 
 def test_a_thousand_dialogues_at_once() -> None:
