@@ -11,7 +11,7 @@ TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^torch==//p' requirements/torch.txt)
 
 .DEFAULT_GOAL := install
-.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize docs engine-bundle clean
+.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants docs engine-bundle clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -85,6 +85,12 @@ sanitize: $(STAMP) build ## run the C side under sanitizers
 
 engine-bundle: ## write the engine's tarball to engine/, where builds without a network find it
 	@$(PYTHON) native/engine.py --bundle engine
+
+torture: $(STAMP) build ## hostile threads, forks, signals, exits and saves; SECONDS=3600 for longer
+	$(BIN)/python -m tests.torture --seconds $(or $(SECONDS),300)
+
+mutants: $(STAMP) build ## break one line at a time and see whether the tests notice; an hour for 300
+	$(BIN)/python tools/mutants.py --sample $(or $(SAMPLE),300) --out build/mutants.csv
 
 clean: ## remove what was built and installed
 	rm -rf $(VENV) build dist site

@@ -17,6 +17,7 @@ import numpy as np
 import puzzleport as pp
 from puzzleport.adapters.gymnasium_spaces import space_of, with_mask
 from puzzleport.encode.state import State
+from puzzleport.errors import quote
 
 try:
     import gymnasium as gym
@@ -46,7 +47,7 @@ AUTORESET = {
 def check_render_mode(mode: str | None, modes: Sequence[str] = RENDER_MODES) -> str | None:
     """One of the modes, or UnknownOption."""
     if mode is not None and mode not in modes:
-        raise pp.UnknownOption(f"render_mode is one of {', '.join(modes)}, not {mode!r:.80}")
+        raise pp.UnknownOption(f"render_mode is one of {', '.join(modes)}, not {quote(mode)}")
     return mode
 
 
@@ -108,7 +109,9 @@ class PuzzleEnv(gym.Env[Any, Any]):
         options = options or {}
         unknown = options.keys() - {"game_id", "params"}
         if unknown:
-            raise pp.UnknownOption(f"unknown reset options {sorted(unknown)}; there are game_id and params")
+            raise pp.UnknownOption(
+                f"unknown reset options {quote(sorted(unknown, key=str))}; there are game_id and params"
+            )
         opened = self._episodes.started
         self._episodes.start(seed, **options)
         if not opened:
@@ -293,7 +296,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         options = options or {}
         unknown = options.keys() - {"reset_mask"}
         if unknown:
-            raise pp.UnknownOption(f"unknown reset options {sorted(unknown)}; there is reset_mask")
+            raise pp.UnknownOption(f"unknown reset options {quote(sorted(unknown, key=str))}; there is reset_mask")
         self.episodes.start(seed, options.get("reset_mask"))
         self._over = self.batch.result.ended == 1
         return self._result(self.batch.result.status > 0, self.batch.result.repeats.copy())

@@ -17,6 +17,7 @@ import numpy as np
 
 import puzzleport as pp
 from puzzleport.benchmark.evaluation_sets import check_training_seed
+from puzzleport.errors import quote
 from puzzleport.files import aside, write
 from puzzleport.session import episode_seed, random_seed
 
@@ -91,7 +92,7 @@ def collect_demos(
     if episodes < 1:
         raise ValueError("a dataset takes at least one episode")
     if task.observation not in OBSERVATIONS:
-        raise pp.UnknownOption(f"a dataset shows one of {', '.join(OBSERVATIONS)}, not {task.observation!r:.80}")
+        raise pp.UnknownOption(f"a dataset shows one of {', '.join(OBSERVATIONS)}, not {quote(task.observation)}")
     seed = random_seed() if task.seed is None else check_training_seed(task.seed)
     policy = policy or pp.ExpertPolicy(puzzle)
     player = getattr(policy, "__name__", type(policy).__name__)
@@ -137,7 +138,7 @@ def _place(root: Path, dataset_id: str) -> Path:
     try:
         parse_dataset_id(dataset_id)
     except (ValueError, TypeError):  # the latter where the version is missing
-        raise ValueError(f"a dataset id is written namespace/name-v0, not {dataset_id!r}") from None
+        raise ValueError(f"a dataset id is written namespace/name-v0, not {quote(dataset_id)}") from None
     path = root / dataset_id
     if path.exists():
         raise ValueError(f"there is a dataset {dataset_id} in {root} already: remove it, or choose another id")
@@ -169,7 +170,7 @@ def _size(episode: EpisodeBuffer) -> int:
     observations: Any = episode.observations
     arrays = observations.values() if isinstance(observations, dict) else [observations]
     masks: Any = episode.infos
-    return sum(array.nbytes for array in [*arrays, masks["action_mask"]]) + 16 * len(episode)
+    return sum(int(array.nbytes) for array in [*arrays, masks["action_mask"]]) + 16 * len(episode)
 
 
 def _play(

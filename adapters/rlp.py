@@ -17,6 +17,7 @@ import puzzleport as pp
 from puzzleport.adapters.gymnasium import PuzzleEnv, env_id
 from puzzleport.encode import Encoder, Leaf
 from puzzleport.encode.state import State
+from puzzleport.errors import quote
 from puzzleport.puzzle_spec import handle
 from puzzleport.rewards import GamePay
 
@@ -99,6 +100,7 @@ class PaperState(Encoder):
         self._cursor = cursor and self._has_cursor
         self._rest = State(task)
         example = self.encode(self.layout.views(np.zeros(self.layout.record_size, np.uint8)))
+        rest: Any = self._rest.tree
         largest = max(np.prod(field.shape, dtype=int) for field in mine.values())
 
         def leaf(name: str, value: Any) -> Leaf:  # noqa: ANN401 (an array or a number)
@@ -107,7 +109,8 @@ class PaperState(Encoder):
                 ends = [mine["cursor_x"], mine["cursor_y"]]
                 return Leaf((2,), array.dtype, min(one.low for one in ends), max(one.high for one in ends), name)
             if of_board is None:
-                return self._rest.tree[name]
+                found: Leaf = rest[name]
+                return found
             same = name in mine and np.prod(mine[name].shape) == array.size
             return Leaf(array.shape, array.dtype, 0, highest.get(name, mine[name].high if same else largest), name)
 
@@ -168,7 +171,7 @@ class PaperEnv(PuzzleEnv):
     ) -> None:
         self.obs_type = obs_type.lower() if isinstance(obs_type, str) else obs_type
         if self.obs_type not in OBSERVATIONS:
-            raise pp.UnknownOption(f"obs_type is {' or '.join(OBSERVATIONS)}, not {obs_type!r:.80}")
+            raise pp.UnknownOption(f"obs_type is {' or '.join(OBSERVATIONS)}, not {quote(obs_type)}")
         self.n_envs = n_envs
         self.puzzle_name, self.window_width, self.window_height = puzzle, window_width, window_height
         self._rgb = self.obs_type == "rgb"

@@ -50,7 +50,8 @@ class PuzzleEnv(EnvBase):
 
     A TensorDict has ``observation`` (a tensor, or a nest of them), ``action_mask``, ``is_success``, ``reward``, ``done``,
     ``terminated`` and ``truncated``. Episodes that ended wait for a reset, as TorchRL's rollouts and collectors give it: the
-    ``_reset`` mask says in which games. ``set_seed(s)`` starts game i at the stream of ``s + i`` with the next reset.
+    ``_reset`` mask says in which games. Where a game is over and no action is legal, the mask has all of them, because TorchRL's
+    sampling needs one: none has an effect. ``set_seed(s)`` starts game i at the stream of ``s + i`` with the next reset.
 
     Args:
         puzzle: one of ``puzzleport.puzzles()``, or a ``puzzleport.Task``.
@@ -107,8 +108,14 @@ class PuzzleEnv(EnvBase):
         return self._result({})
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        if "_step" in tensordict.keys():  # noqa: SIM118 (a TensorDict is no dict)
+            raise NotImplementedError("all games are stepped together: there is no _step mask for some of them")
         rewards = self._episodes.step(tensordict.get("action").numpy())
         return self._result({"reward": torch.from_numpy(rewards.astype(np.float32)[:, None])})
+
+    def _step_proc_data(self, next_tensordict_out: TensorDictBase) -> TensorDictBase:
+        # Shapes and ends are whole already, and this runs with every step.
+        return super()._step_proc_data(next_tensordict_out) if self.run_type_checks else next_tensordict_out
 
     def _result(self, more: dict[str, torch.Tensor]) -> TensorDictBase:
         """What is seen now, in fresh memory: what TorchRL keeps must not change with the next step."""
@@ -117,16 +124,18 @@ class PuzzleEnv(EnvBase):
             observation = self._state.views(self.task.layout.views(self.batch.records.copy()))
         else:
             observation = self._episodes.observation()
-        ended = torch.from_numpy(result.ended[:, None])
-        terminated, truncated = ended == 1, ended == 2
+        terminated, truncated = result.ended == 1, result.ended == 2
+        mask = result.mask.copy()
+        if terminated.any():
+            mask[~mask.any(axis=1)] = True
         return TensorDict._new_unsafe(
             {
                 "observation": tensors_of(observation, n),
-                "action_mask": torch.from_numpy(result.mask.copy()),
+                "action_mask": torch.from_numpy(mask),
                 "is_success": torch.from_numpy((result.status > 0)[:, None]),
-                "terminated": terminated,
-                "truncated": truncated,
-                "done": terminated | truncated,
+                "terminated": torch.from_numpy(terminated[:, None]),
+                "truncated": torch.from_numpy(truncated[:, None]),
+                "done": torch.from_numpy((terminated | truncated)[:, None]),
                 **more,
             },
             self._size,

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
-from .arguments import real, text, told
-from .errors import InvalidParams, UnknownPuzzle, raise_for
+from .arguments import real, text
+from .errors import InvalidParams, UnknownPuzzle, quote, raise_for
 
 MAX_CELLS = 2**24
 """The most that a field of an observation may have."""
@@ -127,7 +127,7 @@ def handle(puzzle: str) -> Any:  # noqa: ANN401 (a cffi pointer)
     name = text(puzzle)
     if name not in _handles():
         near = difflib.get_close_matches((name or "")[:80].lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
-        raise UnknownPuzzle(f"there is no puzzle {told(puzzle)}; did you mean {near[0]!r}?")
+        raise UnknownPuzzle(f"there is no puzzle {quote(puzzle)}; did you mean {near[0]!r}?")
     return _handles()[name]
 
 
@@ -193,7 +193,7 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
     plain = text(params)
     if plain is None:
         raise InvalidParams(
-            f"{about.name}: parameters are a string such as {about.default_params!r}, not {told(params)}"
+            f"{about.name}: parameters are a string such as {about.default_params!r}, not {quote(params)}"
         )
     return _canonical(about.name, plain)
 
@@ -204,10 +204,10 @@ def _canonical(puzzle: str, params: str) -> str:
     if not re.fullmatch(about.params_pattern, params, re.ASCII):
         start = re.match(about.params_pattern, params, re.ASCII)
         understood = (
-            f"only its start {start[0]!r:.80} is understood" if start and start[0] else "nothing of it is understood"
+            f"only its start {quote(start[0])} is understood" if start and start[0] else "nothing of it is understood"
         )
         raise InvalidParams(
-            f"{puzzle}: {params!r:.80} is no parameter string: {understood}. "
+            f"{puzzle}: {quote(params)} is no parameter string: {understood}. "
             f"Write {about.easiest_params!r} or {about.default_params!r}: {'; '.join(about.params_help)}."
         )
     if about.params_alias:
@@ -216,7 +216,7 @@ def _canonical(puzzle: str, params: str) -> str:
     result = ffi.new("char **")
     code = lib.pz_params_canonical(handle(puzzle), params.encode(), 1, 1, result)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r:.80}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     return _text(result[0])
 
 
@@ -232,7 +232,7 @@ def layout(puzzle: str, params: str) -> Layout:
     native = ffi.new("pz_layout *")
     code = lib.pz_layout_of(handle(puzzle), params.encode(), native)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r:.80}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     fields = tuple(
         Field(
             name=_text(field.name),
@@ -255,7 +255,7 @@ def optimal_steps(puzzle: str, params: str | None = None) -> int:
     params = canonical_params(puzzle, params)
     code = lib.pz_optimal_steps(handle(puzzle), params.encode(), steps)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r:.80}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     bound: float = steps[0]
     return round(bound)
 
@@ -266,5 +266,5 @@ def least_picture(puzzle: str, params: str) -> tuple[int, int]:
     width, height = ffi.new("int *"), ffi.new("int *")
     code = lib.pz_least_picture(handle(puzzle), params.encode(), width, height)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     return width[0], height[0]

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
-from .arguments import real, text, told, whole
-from .errors import CorruptState, InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, UnknownOption, raise_for
+from .arguments import real, text, whole
+from .errors import (
+    CorruptState,
+    InvalidAction,
+    InvalidGameID,
+    InvalidSeed,
+    SessionClosed,
+    UnknownOption,
+    quote,
+    raise_for,
+)
 from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, least_picture, spec
 
 if TYPE_CHECKING:
@@ -156,18 +165,18 @@ def parse_game_id(puzzle: str, game_id: str) -> GameID:
     plain = text(game_id)
     if plain is None:
         raise InvalidGameID(
-            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {told(game_id)}"
+            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {quote(game_id)}"
         )
     game_id = plain
     params, mark, rest = re.fullmatch(r"([^:#]*)([:#]?)(.*)", game_id, re.DOTALL).groups()  # type: ignore[union-attr]
     params = canonical_params(puzzle, params)
     if mark == ":":
         if not rest or not rest.isascii() or not rest.isprintable():
-            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {game_id!r:.80}")
+            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {quote(game_id)}")
         return GameID(params, None, rest)
     if mark == "#":
         if not re.fullmatch("0|[1-9][0-9]{0,19}", rest) or int(rest) > MAX_SEED:
-            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {game_id!r:.80}")
+            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {quote(game_id)}")
         return GameID(params, int(rest), None)
     return GameID(params, random_seed(), None)
 
@@ -217,7 +226,8 @@ class Session:
         timeout: float = DEFAULT_TIMEOUT,
         players: int = 1,
     ) -> None:
-        self._handle = self._pointer = None
+        self._handle: Any = None
+        self._pointer: Any = None
         pointer = handle(puzzle)
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{puzzle}: give either a game_id or params and seed, not both")
@@ -245,8 +255,8 @@ class Session:
 
     def _adopt(self, pointer: Any) -> None:  # noqa: ANN401 (a cffi pointer)
         """Own a native session: free it when we go, and give it our buffers to write to."""
-        self._handle: Any = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
-        self._pointer: Any = self._handle  # so that a call in another thread keeps alive what it works on
+        self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
+        self._pointer = self._handle  # so that a call in another thread keeps alive what it works on
         native = lib.pz_session_puzzle(pointer)
         self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
         self.actions: tuple[str, ...] = self.spec.actions[: lib.pz_n_actions(pointer)]
@@ -266,7 +276,8 @@ class Session:
         self._record = buffers.record
         self._views = buffers.views
         self._copiers = buffers.copiers
-        self._buffers = self._given = buffers
+        self._buffers = buffers
+        self._given: tuple[_Buffers, ...] = (buffers,)
 
     # ---- what it is
 
@@ -605,7 +616,7 @@ class Session:
             try:
                 saved = memoryview(saved).tobytes()  # its own length, and nobody changes it while it is read
             except Exception:  # no buffer, or one that cannot be read
-                raise CorruptState(f"a saved session is bytes, not {told(saved)}") from None
+                raise CorruptState(f"a saved session is bytes, not {quote(saved)}") from None
         result = ffi.new("pz_session **")
         code = lib.pz_session_load(ffi.from_buffer("uint8_t[]", saved), len(saved), result)
         if code:
@@ -686,4 +697,4 @@ def _load(saved: bytes, timeout: float) -> Session:
     return Session.load(saved, timeout)
 
 
-lib.pz_watch_signals(threading.main_thread().ident)
+lib.pz_watch_signals(threading.main_thread().ident or 0)

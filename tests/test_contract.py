@@ -12,8 +12,9 @@ import pyspiel
 import pytest
 
 import puzzleport as pp
-from puzzleport.adapters import dm_env, minari, openspiel, pettingzoo, rllib, rlp, sb3
+from puzzleport.adapters import dm_env, minari, openspiel, pettingzoo, rllib, rlp, sb3, torchrl
 from puzzleport.adapters import gymnasium as gymnasium_adapter
+from puzzleport.adapters import jax as jax_adapter
 from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.cli import main
 from puzzleport.task import RENAMED
@@ -37,6 +38,8 @@ UNPACKED = [
     pettingzoo.coop_v0.parallel_env,
     pettingzoo.race_v0.parallel_env,
     minari.collect_demos,
+    jax_adapter.PuzzleEnv,
+    torchrl.PuzzleEnv,
 ]
 
 

@@ -65,6 +65,17 @@ def test_snippets_of_a_page_run_one_after_the_other(page):
     run("-W", "error::DeprecationWarning", "-c", "\n".join(snippets))
 
 
+def test_random_play_within_the_bound_is_what_the_page_on_trained_agents_says():
+    text = (DOCS / "trained.md").read_text()
+    rows = re.findall(r"^\| (\w+) \| (\w+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| at (?:least|most) ", text, re.MULTILINE)
+    assert len(rows) == 10
+    for puzzle, params, bound, *told in rows:
+        assert pp.optimal_steps(puzzle, params) == int(bound)
+        for policy, percent in zip(("random", "masked"), told, strict=True):
+            played = pp.rollout(puzzle, params, policy=policy, seed=0, max_steps=int(bound))
+            assert round(100 * (played.status == 1).mean(), 1) == float(percent)
+
+
 # ---- commands
 
 COMMANDS = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)

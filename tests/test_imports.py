@@ -26,6 +26,8 @@ FRAMEWORKS = {
     "gymnasium": {"gymnasium"},
     "gymnasium_bench": {"gymnasium"},
     "gymnasium_spaces": {"gymnasium"},
+    "jax": {"jax"},
+    "jax_bench": {"jax", "jumanji", "pgx"},
     "minari": {"minari", "gymnasium", "h5py", "PIL"},
     "openspiel": {"pyspiel", "open_spiel"},
     "openspiel_bench": {"pyspiel", "open_spiel"},
@@ -35,6 +37,8 @@ FRAMEWORKS = {
     "rlp": {"gymnasium"},
     "sb3": {"stable_baselines3", "gymnasium"},
     "sb3_train": {"stable_baselines3", "sb3_contrib", "torch", "tensorboard", "gymnasium"},
+    "torchrl": {"torchrl", "tensordict", "torch"},
+    "torchrl_bench": {"torchrl", "tensordict", "torch"},
 }
 
 

@@ -163,7 +163,8 @@ class Tree:
 
     def _noise(self, noise: object) -> Array:
         given = np.asarray(noise)
-        return array(given[: self._n] if given.ndim == 1 else given, "noise", (self._n,), np.float32)
+        made: Array = array(given[: self._n] if given.ndim == 1 else given, "noise", (self._n,), np.float32)
+        return made
 
     def _expand(self, selection: Any, answer: object, discount: float) -> None:  # noqa: ANN401 (a cffi struct)
         """Hand the tree what the judge says of the leaves that were selected."""

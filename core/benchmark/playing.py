@@ -1,8 +1,8 @@
 """How a policy plays a block of episodes, and how to find the policy that is meant.
 
-A policy is ``random``, ``masked`` or ``expert``, a ``module:function``, a callable over a batch, or a model: a file or an
-object of a framework. What plays models is not known here. A package says so with an entry point of the group
-``puzzleport.policies``, named after the file's suffix or the framework's top module.
+A policy is ``random``, ``masked`` or ``expert``, a ``module:function``, a program as ``command:'...'``, a callable over a
+batch, or a model: a file or an object of a framework. What plays models is not known here. A package says so with an
+entry point of the group ``puzzleport.policies``, named after the file's suffix or the framework's top module.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -23,9 +24,10 @@ from ..batch import rollout
 from ..errors import NoPlan, UnknownOption
 from ..session import Session
 from ..task import Task
+from . import command
 
-Outcome = tuple[list[int], list[int]]
-"""Status and steps of each episode."""
+Outcome = tuple[list[int], list[int]] | tuple[list[int], list[int], dict[str, list[int]]]
+"""Status and steps of each episode, and what else is told of each, by name."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ class Playing:
         if isinstance(policy, str):
             self.name = policy
             self._play = NAMED.get(policy)
+            if policy.startswith(command.PREFIX):
+                self._play = partial(command.play, policy.removeprefix(command.PREFIX))
             if self._play is None:
                 self._policy = _by_name(policy, deterministic)
         else:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import quote
 from ..files import aside, write
 from ..puzzle_spec import canonical_params, spec
 from ..session import Session
@@ -120,7 +121,7 @@ def compare(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> Compariso
     """Put summaries of results beside columns of the paper."""
     for column in columns:
         if column not in ALGORITHMS:
-            raise ValueError(f"the paper has no column {column!r}; it has {', '.join(ALGORITHMS)}")
+            raise ValueError(f"the paper has no column {quote(column)}; it has {', '.join(ALGORITHMS)}")
     cells: dict[tuple[str, str, str], Cell] = {}
     settings: dict[Setting, None] = {}
     ours: dict[str, None] = {}

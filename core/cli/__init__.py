@@ -18,8 +18,10 @@ from .demos import demos
 from .evaluate import evalset, evaluate
 from .generate import generate
 from .look import demo, list_puzzles, show
+from .mcp import mcp
 from .play import play
 from .record import record
+from .serve import serve
 from .train import train
 from .watch import watch
 
@@ -53,6 +55,8 @@ for command in (
     demos,
     generate,
     bench,
+    serve,
+    mcp,
 ):
     main.add_command(command)
 

@@ -159,6 +159,70 @@ def bench_search(instances: int, simulations: int, form: str | None) -> None:
     _emit(rows, form, table, "Seconds of processor time until all are solved or cut off after 40 steps.")
 
 
+@bench.command(name="jax")
+@Options.puzzle
+@Options.level
+@Options.seconds
+@Options.formats
+def bench_jax(names: list[str], level: str, seconds: float, form: str | None) -> None:
+    """Steps inside jax.jit and lax.scan, beside rollouts and batches in C."""
+    from ..adapters.jax_bench import measure
+
+    rows = [measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows.append(speed.mean_row(rows))
+    table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
+    for title in ("rollout", "Batch 1,024", "scan 1,024", "pure 128", "scan/rollout", "scan/Batch"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        table.add_row(
+            row.puzzle,
+            row.params,
+            *(f"{figure / 1000:,.0f}" for figure in (row.rollout, row.batch, row.scan, row.pure)),
+            f"{row.scan / row.rollout:.2f}",
+            f"{row.scan / row.batch:.2f}",
+            end_section=row is rows[-2],
+        )
+    _emit(rows, form, table, "Random legal actions on all cores; Batch takes random ones. All in one run.")
+
+
+@bench.command(name="torchrl")
+@Options.puzzle
+@Options.level
+@Options.seconds
+@Options.formats
+def bench_torchrl(names: list[str], level: str, seconds: float, form: str | None) -> None:
+    """TorchRL's EnvBase.step beside Batch.step, both over 1,024 games."""
+    from ..adapters.torchrl_bench import measure
+
+    rows = [measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows.append(speed.mean_row(rows))
+    table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
+    for title in ("Batch 1,024", "EnvBase 1,024", "ratio"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (f"{row.batch / 1000:,.0f}", f"{row.env / 1000:,.0f}", f"{row.env / row.batch:.2f}")
+        table.add_row(row.puzzle, row.params, *figures, end_section=row is rows[-2])
+    _emit(rows, form, table, "The same random actions on all cores, in one run.")
+
+
+@bench.command(name="peers")
+@Options.seconds
+@Options.formats
+def bench_peers(seconds: float, form: str | None) -> None:
+    """Our games inside jax.jit beside environments that are written in JAX: Jumanji's and pgx's."""
+    from ..adapters.jax_bench import measure_peers
+
+    rows, missing = measure_peers(seconds)
+    table = Table("puzzle", "params", "beside", title="thousand steps a second, 1,024 games")
+    for title in ("theirs", "ours", "ratio"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (f"{row.peer / 1000:,.0f}", f"{row.ours / 1000:,.0f}", f"{row.ours / row.peer:.1f}x")
+        table.add_row(row.puzzle, row.params, row.peer_name, *figures)
+    remark = "jit, scan, random legal actions and autoreset, on the same cores in one run."
+    _emit(rows, form, table, remark + (f" Not installed: {', '.join(missing)}." if missing else ""))
+
+
 # What was measured of the paper's implementation on one core of the kind that this was developed on.
 PAPER_STEPS = 2_600
 PAPER_PICTURES = 2_500

@@ -22,6 +22,7 @@ class Board:
         self._known: dict[str, tuple[bytes, str]] = {}
         drawn = grammar.layers
         self._lists = [field for field in grammar.fields if field.name not in drawn and field.shape]
+        self._places = grammar.by_name[grammar.place_field].high + 1 if grammar.letter else 0
         self._numbers = [field for field in grammar.fields if field.name not in drawn and not field.shape]
 
     def write(self, seen: Observation) -> str:
@@ -29,10 +30,14 @@ class Board:
         parts = []
         for layers in self.grammar.grids:
             now = b"".join(seen[layer.name].tobytes() for layer in layers)
-            parts.append(self._section(_title(layers), now, lambda title, layers=layers: _write_grid(title, layers, seen)))  # type: ignore[misc]
+            parts.append(
+                self._section(_title(layers), now, lambda title, layers=layers: self._write_grid(title, layers, seen))
+            )  # type: ignore[misc]
         for field in self._lists:
             view = seen[field.name]
-            parts.append(self._section(field.name, view.tobytes(), lambda title, view=view: _write_list(title, view)))  # type: ignore[misc]
+            parts.append(
+                self._section(field.name, view.tobytes(), lambda title, view=view: self._write_list(title, view))
+            )  # type: ignore[misc]
         parts.extend(f"{field.name}: {int(seen[field.name])}" for field in self._numbers)
         return "\n".join(parts)
 
@@ -42,50 +47,52 @@ class Board:
             known = self._known[title] = now, write(title)
         return known[1]
 
+    def _write_grid(self, title: str, layers: tuple[Layer, ...], seen: Observation) -> str:
+        shape = layers[0].field.shape[:2]
+        columns = []
+        for layer in layers:
+            if layer.is_sides:
+                columns.append([layer.write(value) for value in seen[layer.name].reshape(-1, layer.field.shape[2])])
+            else:
+                low, texts = layer.field.low, layer.texts
+                columns.append([texts[value - low] for value in seen[layer.name].ravel().tolist()])
+        return self._write_rows(title, ["".join(token) or EMPTY for token in zip(*columns, strict=True)], shape)
+
+    def _write_list(self, title: str, view: Array) -> str:
+        if view.ndim == 1:
+            return f"{title}: " + " ".join(map(str, view.tolist()))
+        if view.ndim == 2:
+            return self._write_rows(title, list(map(str, view.ravel().tolist())), view.shape)
+        tokens = []
+        for values in view.reshape(view.shape[0] * view.shape[1], -1).tolist():
+            tokens.append(str(values[0]) if len(set(values)) == 1 else "/".join(map(str, values)))
+        return self._write_rows(title, tokens, view.shape[:2])
+
+    def _write_rows(self, title: str, tokens: list[str], shape: tuple[int, ...]) -> str:
+        """Rows of tokens under their headings; a list of numbered places is one row."""
+        rows = ["is"] if len(shape) == 1 else self._labels("R", shape[0])
+        heads = self._labels("C", shape[-1])
+        wide = max(map(len, [*tokens, heads[-1]]))
+        side = len(max(rows, key=len)) + 1
+        lines = [f"{title}:", (" " * side + " ".join(head.ljust(wide) for head in heads)).rstrip()]
+        for y, label in enumerate(rows):
+            row = " ".join(token.ljust(wide) for token in tokens[y * shape[-1] : (y + 1) * shape[-1]])
+            lines.append((label.ljust(side) + row).rstrip())
+        return "\n".join(lines)
+
+    def _labels(self, letter: str, count: int) -> list[str]:
+        if self.grammar.letter and count == self._places:
+            return [f"{self.grammar.letter}{number}" for number in range(count)]
+        return [f"{letter}{number + 1}" for number in range(count)]
+
 
 def _title(layers: tuple[Layer, ...]) -> str:
     return " ".join(layer.name for layer in layers)
 
 
-def _write_grid(title: str, layers: tuple[Layer, ...], seen: Observation) -> str:
-    shape = layers[0].field.shape[:2] if len(layers[0].field.shape) > 1 else (1, layers[0].field.shape[0])
-    places = shape[0] * shape[1]
-    columns = []
-    for layer in layers:
-        if layer.is_sides:
-            columns.append([layer.write(value) for value in seen[layer.name].reshape(places, -1)])
-        else:
-            low, texts = layer.field.low, layer.texts
-            columns.append([texts[value - low] for value in seen[layer.name].ravel().tolist()])
-    tokens = ["".join(token) or EMPTY for token in zip(*columns, strict=True)] if len(columns) > 1 else [
-        token or EMPTY for token in columns[0]
-    ]
-    return _write_rows(title, tokens, *shape)
-
-
-def _write_rows(title: str, tokens: list[str], height: int, width: int) -> str:
-    wide = max(max(map(len, tokens), default=1), len(str(width)) + 1)
-    rows = [f"{title}:", " " * 4 + " ".join(f"C{x + 1}".ljust(wide) for x in range(width)).rstrip()]
-    for y in range(height):
-        row = " ".join(token.ljust(wide) for token in tokens[y * width : (y + 1) * width]).rstrip()
-        rows.append(f"R{y + 1}".ljust(4) + row)
-    return "\n".join(rows)
-
-
-def _write_list(title: str, view: Array) -> str:
-    if view.ndim == 1:
-        return f"{title}: " + " ".join(map(str, view.tolist()))
-    if view.ndim == 2:
-        return _write_rows(title, [str(value) for value in view.ravel().tolist()], *view.shape)
-    tokens = []
-    for values in view.reshape(view.shape[0] * view.shape[1], -1).tolist():
-        tokens.append(str(values[0]) if len(set(values)) == 1 else "/".join(map(str, values)))
-    return _write_rows(title, tokens, *view.shape[:2])
-
-
 _TITLE = re.compile(r"^([a-z_]+(?: [a-z_]+)*):(.*)$")
-_HEADER = re.compile(r"^\s*C1(\s+C\d+)*\s*$")
-_ROW = re.compile(r"^\s*R(\d{1,4})(?:\s+(.*))?$")
+_HEADER = re.compile(r"^\s*(?:C1|[A-Z]0)(?:\s+[A-Z]\d+)*\s*$")
+_ROW = re.compile(r"^\s*(?:[A-Z]\d{1,4}|is)(?:\s+(.*))?$")
 
 
 def read(grammar: Grammar, text: str) -> tuple[dict[str, Array], list[str]]:
@@ -110,7 +117,7 @@ def read(grammar: Grammar, text: str) -> tuple[dict[str, Array], list[str]]:
         elif title and _HEADER.match(line):
             continue
         elif title and (row := _ROW.match(line)):
-            rows.append((row[2] or "").split())
+            rows.append((row[1] or "").split())
     finish()
     return fields, problems
 
@@ -126,7 +133,9 @@ def _read_grid(layers: tuple[Layer, ...], rows: list[list[str]], fields: dict[st
     for y, row in enumerate(rows):
         for x, token in enumerate(row):
             found = pattern.fullmatch("" if token == EMPTY else token)
-            read_here = [layer.read(text) for layer, text in zip(layers, found.groups(), strict=True)] if found else [None]
+            read_here = (
+                [layer.read(text) for layer, text in zip(layers, found.groups(), strict=True)] if found else [None]
+            )
             if any(value is None for value in read_here):
                 problems.append(f"R{y + 1}C{x + 1}: {token[:20]!r} is no symbol of this board")
                 return

@@ -78,6 +78,8 @@ class Dialogue:
     ) -> None:
         self.max_turns = check_limit("max_turns", max_turns)
         self.turns = 0
+        self.gained = 0.0
+        """What the last message added to the score."""
         self._begin(
             Session(
                 puzzle,
@@ -94,7 +96,7 @@ class Dialogue:
     def _begin(self, session: Session) -> None:
         self._session = session
         self.grammar: Grammar = grammar(session.puzzle, session.params)
-        self._kinds = kinds(self.grammar)
+        self.kinds = kinds(self.grammar)
         self._board = Board(self.grammar)
         self._progress = Progress(session)
         self._expert: dict[bytes, str] = {}
@@ -116,7 +118,7 @@ class Dialogue:
         legend = [f"- {layer.legend}" for layer in self.grammar.layers.values()]
         drawn = self.grammar.layers
         legend += [f"- {field.name}: {field.about}" for field in self.grammar.fields if field.name not in drawn]
-        moves = [f"- {kind.help}" for kind in self._kinds]
+        moves = [f"- {kind.help}" for kind in self.kinds]
         place = place_name(self.grammar, (1, 2))
         where = (
             f"{place} is number {place[1:]}, counted from 0."
@@ -142,9 +144,9 @@ class Dialogue:
 
     def example(self) -> str:
         """One legal move that says nothing about the solution: the first that there is."""
-        for kind in self._kinds:
+        for kind in self.kinds:
             for text in kind.options(self._session.observe(copy=False)):
-                if self._try(text) is not None:
+                if self.attempt(text) is not None:
                     return text
         return self._session.actions[0]
 
@@ -154,6 +156,7 @@ class Dialogue:
         """Play the moves of a message up to the first that cannot be played. Never raises for what a message says."""
         problems: list[str] = []
         played: list[str] = []
+        before = self.score
         if self.done:
             problems.append("the game is over")
         else:
@@ -166,10 +169,11 @@ class Dialogue:
                 except Refused as why:
                     problems.insert(0, _about(move, why))
                     break
-                self._session = hand.session
+                self.adopt(hand)
                 played.append(move.text)
                 if hand.session.ended:
                     break
+        self.gained = self.score - before
         problems = problems[:MAX_PROBLEMS] + self.broken_rules()[:MAX_PROBLEMS]
         return Reply(self.done, tuple(played), tuple(problems), self.board())
 
@@ -181,15 +185,12 @@ class Dialogue:
         if len(text) > MAX_MESSAGE:
             problems.append(f"the message has {len(text)} characters; {MAX_MESSAGE} is the most")
             return []
-        blocks = text.split("```")
-        if len(blocks) > 2:
-            text = re.sub(r"^[a-z]*\n", "", blocks[-2 if len(blocks) % 2 else -1])
         moves: list[Move] = []
-        for piece in re.split(r"[;,\n\r]+", text):
+        for piece in re.split(r"[;,\n\r]+", last_block(text)):
             if not piece.strip():
                 continue
             try:
-                found = parse(self._kinds, piece)
+                found = parse(self.kinds, piece)
             except Refused as why:
                 problems.append(str(why))
                 if len(problems) >= MAX_PROBLEMS:
@@ -217,15 +218,19 @@ class Dialogue:
         if hand.keys and hand.board() == before:
             raise Refused("that changes nothing")
 
-    def _try(self, text: str, session: Session | None = None) -> Hand | None:
+    def attempt(self, text: str, session: Session | None = None) -> Hand | None:
         """What a move would lead to, or None where it is not possible or changes nothing."""
         hand = Hand(self.grammar, session or self._session)
         try:
-            for move in parse(self._kinds, text):
+            for move in parse(self.kinds, text):
                 self._play(hand, move)
         except Refused:
             return None
         return hand if hand.keys else None
+
+    def adopt(self, hand: Hand) -> None:
+        """Go on with the game that an attempt has led to."""
+        self._session = hand.session
 
     # ---- how it stands
 
@@ -250,6 +255,11 @@ class Dialogue:
         """Between 0 at the start and 1 when solved: the share of the solution that is there."""
         return self._progress(self._session)
 
+    def verdict_line(self) -> str:
+        """How the game stands, in a line."""
+        told = "Solved." if self.solved else "Lost." if self.status == Status.FAILED else "Not solved yet."
+        return told + (" The game is over." if self.done and not self.solved else "")
+
     def broken_rules(self) -> list[str]:
         """The rules that the board visibly breaks: what the engine shows as errors, and values that stand twice."""
         seen = self._session.observe(copy=False)
@@ -267,12 +277,12 @@ class Dialogue:
         if self.done:
             return []
         found, tried, seen = [], 0, self._session.observe()
-        for kind in self._kinds:
+        for kind in self.kinds:
             for text in kind.options(seen):
                 tried += 1
                 if tried > MAX_TRIED:
                     return found
-                if self._try(text) is not None:
+                if self.attempt(text) is not None:
                     found.append(text)
         return found
 
@@ -284,6 +294,14 @@ class Dialogue:
         if now not in self._expert:
             self._expert = self._plan_in_words()
         return self._expert[now]
+
+    def solve(self) -> list[str]:
+        """Let the expert play to the end; returns what it said. NoPlan where it knows no way on."""
+        said = []
+        while not self.done:
+            said.append(self.hint())
+            self.say(said[-1])
+        return said
 
     def plan(self) -> list[str]:
         """The expert's whole way in words. NoPlan where there is none, or where something is hidden."""
@@ -299,7 +317,7 @@ class Dialogue:
         said: dict[bytes, str] = {}
         if session.spec.hidden:
             keys = _until_change(session.clone(), expert)
-            hand = self._in_words(session, keys, said)
+            self._in_words(session, keys, said)
             return said
         keys, anew = session.plan(), 0
         follow = session.clone()
@@ -319,7 +337,7 @@ class Dialogue:
                 continue
             if text is not None:
                 said[here.record(copy=False).tobytes()] = text
-                hand_ = self._try(text, here)
+                hand_ = self.attempt(text, here)
                 assert hand_ is not None
                 here = hand_.session
             else:
@@ -353,9 +371,9 @@ class Dialogue:
             copy.act(key)
         change = Change(before, copy.observe(), names, cursors)
         wanted = copy.record(copy=False)[: self.grammar.ui_offset].tobytes()
-        for kind in self._kinds:
+        for kind in self.kinds:
             for text in kind.describe(change):
-                hand = self._try(text, here)
+                hand = self.attempt(text, here)
                 if hand is not None and hand.board() == wanted:
                     return text
         return None
@@ -375,6 +393,12 @@ class Dialogue:
     def undo(self) -> bool:
         """Take back the last change of the board, whether or not UNDO can be said."""
         return self._session.undo()
+
+
+def last_block(text: str) -> str:
+    """The last block between lines of ``` in a message, or the whole of it where there is none."""
+    blocks = text.split("```")
+    return re.sub(r"^[a-z]*\n", "", blocks[-2 if len(blocks) % 2 else -1]) if len(blocks) > 2 else text
 
 
 def _about(move: Move, why: Refused) -> str:

@@ -17,6 +17,7 @@ sides has a letter for each side instead.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -69,6 +70,14 @@ class Layer:
         return ["" if symbol == EMPTY else symbol for symbol in self.symbols[: len(values)]]
 
     @cached_property
+    def signs(self) -> list[str]:
+        """What a place can show of it, nothing apart."""
+        if not self.is_sides:
+            return [text for text in self.texts if text]
+        sets = itertools.product(*((letter, "") for letter in self.symbols))
+        return [text for text in map("".join, sets) if text]
+
+    @cached_property
     def pattern(self) -> str:
         """A regular expression for what is printed at one place."""
         if self.is_sides:
@@ -86,7 +95,7 @@ class Layer:
     def read(self, text: str) -> int | list[int] | None:
         """The value whose text this is, or None."""
         if self.is_sides:
-            return [int(letter in text) for letter in self.symbols]
+            return [int(letter in text) for letter in self.symbols] if set(text) <= set(self.symbols) else None
         if self.is_number and text:
             value = int(text) if re.fullmatch("[0-9]{1,9}", text, re.ASCII) else self.field.low - 1
             return value if self.field.low <= value <= self.field.high else None

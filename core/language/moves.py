@@ -1,3 +1,4 @@
+# ruff: noqa: D102 (what the methods of a kind of move do is told once, in Kind)
 """Moves in words: how each kind is said, and which keys it becomes.
 
 A line of a puzzle's ``words`` declares a move by its kind, a word or field where it has one, and the keys that it presses:
@@ -6,7 +7,8 @@ A line of a puzzle's ``words`` declares a move by its kind, a word or field wher
     do WORD KEY ...     ``R2C3 flip``: press the keys at a place
     edge KEY            ``R1C1-R1C2``: press the key between two squares
     wall KEY            ``R1C1-R1C2``: hold the key at the first square and press the arrow to the second
-    pull KEY            ``R1C1-R1C3``: press the key at the first square, then the arrow to the second
+    pull KEY FIELD      ``R1C1-R1C3``: press the key at the first square, then the arrow to the second; with a field,
+                        the second is one where that is not 0, and does not change itself
     drag KEY            ``R1C1-R3C2``: press the key at the first square, go to the second, press it again
     path KEY            ``R1C1-R1C3-R2C3``: the same along a path with corners
     slide KEY           ``slide row 2 left``: press the key on the rim
@@ -31,10 +33,11 @@ from .grammar import EMPTY, Grammar, Layer
 ARROWS = {"UP": (-1, 0), "DOWN": (1, 0), "LEFT": (0, -1), "RIGHT": (0, 1)}
 MOST_TIMES = 99
 MOST_NODES = 5_000
+MOST_PRESSES = 8
 Cell = tuple[int, int]
 
 
-class Refused(Exception):  # noqa: N818 (it never leaves this package)
+class Refused(Exception):
     """A move that was not understood or cannot be made, and why."""
 
 
@@ -92,7 +95,6 @@ class Hand:
         axes = {"cursor_x": ("LEFT", "RIGHT"), "cursor_y": ("UP", "DOWN")}
         if not set(goal) <= set(axes):
             return False
-        stuck = 0
         while True:
             left = {name: value - int(self.seen[name]) for name, value in goal.items()}
             if not any(left.values()):
@@ -101,12 +103,10 @@ class Hand:
                 key = axes[name][far > 0]
                 if far and self.legal(key):
                     self.press(key)
-                    if abs(goal[name] - int(self.seen[name])) < abs(far):
-                        break
-                    stuck += 1
-                    if stuck > 1:
-                        return False
+                    break
             else:
+                return False
+            if sum(abs(value - int(self.seen[name])) for name, value in goal.items()) >= sum(map(abs, left.values())):
                 return False
 
     def _search(self, goal: dict[str, int]) -> None:
@@ -192,7 +192,9 @@ def read_place(grammar: Grammar, text: str) -> Cell:
     rim = _rim(grammar)
     for what, at, size in (("rows", row, grammar.size[0]), ("columns", column, grammar.size[1])):
         if not -rim <= at < size + rim:
-            raise Refused(f"{text}: the board has {size} {what}" + (", with a rim at 0 and after the last" if rim else ""))
+            raise Refused(
+                f"{text}: the board has {size} {what}" + (", with a rim at 0 and after the last" if rim else "")
+            )
     return row, column
 
 
@@ -320,27 +322,30 @@ class Set(Kind):
     def symbols(self) -> list[str]:
         """What can be set, by all moves of this kind."""
         layers = [self.grammar.layers[name] for name in self._fields]
-        numbers = [text for layer in layers for text in layer.texts if text]
-        return [*numbers, EMPTY] if len(self.words) > 1 else numbers
+        signs = [sign for layer in layers for sign in layer.signs[:40]]
+        return [*signs, EMPTY] if len(self.words) > 1 else signs
 
-    def holds(self, seen: Observation, place: Cell, value: int) -> bool:
+    def holds(self, seen: Observation, place: Cell, value: int | list[int]) -> bool:
         """Whether nothing is left to do."""
         if value == self.layer.none:
             layers = (self.grammar.layers[name] for name in self._fields)
             return all(self._at(seen, layer.name, place) == layer.none for layer in layers)
         return self._at(seen, self.words[0], place) == value
 
-    def _at(self, seen: Observation, name: str, place: Cell) -> int:
-        view = seen[name]
-        if not all(0 <= at < size for at, size in zip(place[-view.ndim :], view.shape, strict=True)):
+    def _at(self, seen: Observation, name: str, place: Cell) -> int | list[int]:
+        view, at = seen[name], place[-min(seen[name].ndim, 2) :]
+        if not all(0 <= index < size for index, size in zip(at, view.shape, strict=False)):
             raise Refused(f"{self.name(place)} is not on the board")
-        return int(view[place[-view.ndim :]])
+        value: int | list[int] = view[at].tolist()
+        return value
 
-    def play(self, hand: Hand, place: Cell, value: int) -> None:
+    def play(self, hand: Hand, place: Cell, value: int | list[int]) -> None:
         if self.holds(hand.seen, place, value):
             return
         go_to(hand, place)
-        keys = ([str(value)] if str(value) in hand.session.actions and self.layer.none != value else []) + [*self.words[1:]]
+        keys = ([str(value)] if str(value) in hand.session.actions and self.layer.none != value else []) + [
+            *self.words[1:]
+        ]
         found: Hand | None = None
         for key in keys:
             trial = self._repeat(hand, key, place, value)
@@ -351,14 +356,16 @@ class Set(Kind):
             symbol = self.layer.write(value) or EMPTY  # type: ignore[arg-type]
             fixed = hand.seen.get("fixed")
             given = fixed is not None and fixed.shape == hand.seen[self.words[0]].shape and fixed[place[-fixed.ndim :]]
-            raise Refused(f"{self.name(place)}={symbol}: " + ("that place is given" if given else "that cannot be set there"))
+            raise Refused(
+                f"{self.name(place)}={symbol}: " + ("that place is given" if given else "that cannot be set there")
+            )
         hand.take(found)
 
-    def _repeat(self, hand: Hand, key: str, place: Cell, value: int) -> Hand | None:
+    def _repeat(self, hand: Hand, key: str, place: Cell, value: int | list[int]) -> Hand | None:
         if not hand.legal(key):
             return None
         trial, start = hand.copy(), hand.board()
-        for _ in range(self.layer.field.high - self.layer.field.low + 1 if not key.isdigit() else 1):
+        for _ in range(1 if key.isdigit() else MOST_PRESSES):
             if not trial.legal(key):
                 return None
             trial.press(key)
@@ -368,7 +375,7 @@ class Set(Kind):
                 return None
         return None
 
-    def _mixed(self, hand: Hand, keys: list[str], place: Cell, value: int) -> Hand | None:
+    def _mixed(self, hand: Hand, keys: list[str], place: Cell, value: int | list[int]) -> Hand | None:
         queue, known = [hand], {hand.board()}
         for at in queue:
             for key in keys:
@@ -384,13 +391,14 @@ class Set(Kind):
 
     def describe(self, change: Change) -> Iterator[str]:
         before, after = change.before[self.words[0]], change.after[self.words[0]]
-        for at in zip(*(before != after).nonzero(), strict=True):
+        different = (before != after).any(axis=2) if self.layer.is_sides else before != after
+        for at in zip(*different.nonzero(), strict=True):
             place = (0, int(at[0])) if len(at) == 1 else (int(at[0]), int(at[1]))
             yield f"{self.name(place)}={self.layer.write(after[at]) or EMPTY}"
 
     def options(self, seen: Observation) -> Iterator[str]:
-        shape = seen[self.words[0]].shape
-        symbols = [text for text in self.layer.texts if text] + ([EMPTY] if self.words[0] == self._fields[0] else [])
+        shape = seen[self.words[0]].shape[:2]
+        symbols = [*self.layer.signs] + ([EMPTY] if self.words[0] == self._fields[0] else [])
         for place in cells(self.grammar):
             if all(0 <= at < size for at, size in zip(place[-len(shape) :], shape, strict=True)):
                 yield from (f"{self.name(place)}={symbol}" for symbol in symbols)
@@ -398,7 +406,7 @@ class Set(Kind):
     @property
     def help(self) -> str:
         layer = self.layer
-        symbols = [text for text in layer.texts if text]
+        symbols = layer.signs
         shown = " ".join(symbols) if len(symbols) < 10 else f"{symbols[0]} to {symbols[-1]}"
         clear = f" or {EMPTY} for nothing" if len(self.words) > 1 and layer.none is not None else ""
         return f"{self.name((0, 0))}={symbols[0]}: make {layer.name} there {shown}{clear}"
@@ -514,7 +522,9 @@ class _Ends(Kind):
     def ends(self, change: Change) -> tuple[Cell, Cell] | None:
         """Where the first and the last key that is no arrow were pressed."""
         presses = change.presses
-        places_ = [place_of(self.grammar, change.cursors[at]) for at in (presses[0], presses[-1])] if presses else [None]
+        places_ = (
+            [place_of(self.grammar, change.cursors[at]) for at in (presses[0], presses[-1])] if presses else [None]
+        )
         return None if None in places_ else (places_[0], places_[-1])  # type: ignore[return-value]
 
 
@@ -548,8 +558,10 @@ class Wall(_Ends):
         if abs(a[0] - b[0]) + abs(a[1] - b[1]) != 1:
             raise Refused(f"{self.say(a, b)}: the two squares do not share a side")
         go_to(hand, a)
-        for key in (self.words[0], arrow(a, b), self.words[0]):
-            hand.press(key)
+        hand.press(self.words[0])
+        hand.press(arrow(a, b))
+        if not hand.session.ended:
+            hand.press(self.words[0])
 
     def describe(self, change: Change) -> Iterator[str]:
         place = place_of(self.grammar, change.cursors[-1])
@@ -566,13 +578,15 @@ class Pull(_Ends):
     """``R1C1-R1C3``: press the key at the first square, then the arrow to the second."""
 
     def play(self, hand: Hand, a: Cell, b: Cell) -> None:
-        key = arrow(a, b)
+        key, on = arrow(a, b), len(self.words) > 1
+        if on and not (hand.seen[self.words[1]][a] and hand.seen[self.words[1]][b]):
+            raise Refused(f"{self.say(a, b)}: both ends must be on {self.words[1]}")
         go_to(hand, a)
         before = {layer.name: hand.seen[layer.name].copy() for layer in self.grammar.layers.values()}
         hand.press(self.words[0])
         hand.press(key)
-        # It must reach to the second place and no further: that place changes, or the one before it.
-        far = abs(b[0] - a[0]) + abs(b[1] - a[1])
+        # It must reach to the second place and no further: that place changes, or the one before what stands there.
+        far = abs(b[0] - a[0]) + abs(b[1] - a[1]) - on
         dy, dx = ARROWS[key]
         changed = [
             (int(y) - a[0]) * dy + (int(x) - a[1]) * dx
@@ -580,7 +594,7 @@ class Pull(_Ends):
             if "error" not in name
             for y, x in zip(*(view != hand.seen[name]).nonzero()[:2], strict=True)
         ]
-        if max(changed, default=0) not in (far, far - 1):
+        if max(changed, default=0) != far:
             raise Refused(f"{self.say(a, b)}: nothing joins these two places")
 
     def describe(self, change: Change) -> Iterator[str]:
@@ -670,7 +684,7 @@ class Slide(Kind):
     """``slide row 2 left``: press the key on the rim."""
 
     pattern = r"(?:SLIDE|slide) (\w+) (\d{1,4}) (\w+)"
-    ways = {("row", "left"), ("row", "right"), ("column", "up"), ("column", "down")}
+    ways = (("column", "down"), ("column", "up"), ("row", "left"), ("row", "right"))
 
     def understand(self, what: str, number: str, way: str) -> tuple[Any, ...] | None:
         what, way, at = what.lower(), way.lower(), int(number)
@@ -690,12 +704,17 @@ class Slide(Kind):
         hand.press(self.words[0])
 
     def describe(self, change: Change) -> Iterator[str]:
-        # There are few slides, and cursors in the middle of the board make them too: all are tried.
-        for times in ("", "*2", "*3"):
-            yield from (text + times for text in self.options(change.after))
+        place = place_of(self.grammar, change.cursors[change.presses[-1]]) if change.presses else None
+        if place is not None:
+            (y, x), (height, width), times = place, self.grammar.size, len(change.presses)
+            rim = {(y, -1): f"row {y + 1} left", (y, width): f"row {y + 1} right"}
+            rim |= {(-1, x): f"column {x + 1} up", (height, x): f"column {x + 1} down"}
+            if place in rim:
+                yield f"slide {rim[place]}" + (f"*{times}" if times > 1 else "")
+        yield from self.options(change.after)  # a tile that is held in the middle of the board slides, too
 
     def options(self, seen: Observation) -> Iterator[str]:
-        for what, way in sorted(self.ways):
+        for what, way in self.ways:
             for at in range(1, self.grammar.size[what == "column"] + 1):
                 yield f"slide {what} {at} {way}"
 

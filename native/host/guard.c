@@ -3,6 +3,7 @@
  * the fuel is gone is a clock read. What a unit is worth depends on the size of the game, so the next ration is made
  * smaller or larger by how long the last one took: about a millisecond.
  */
+#define _GNU_SOURCE /* pthread_getattr_np */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,22 @@ pz_notes *pz_thread_notes(void)
     return notes;
 }
 
+/* ---- The stack ---- */
+
+size_t pz_stack_left(void)
+{
+    static PZ_TLS char *lowest;
+    char here;
+    pthread_attr_t attributes;
+    if (!lowest && !pthread_getattr_np(pthread_self(), &attributes)) {
+        void *start;
+        size_t size;
+        if (!pthread_attr_getstack(&attributes, &start, &size)) lowest = start;
+        pthread_attr_destroy(&attributes);
+    }
+    return !lowest ? SIZE_MAX : &here > lowest ? (size_t)(&here - lowest) : 0;
+}
+
 /* ---- The guard ---- */
 
 void pz_enter(pz_guard *guard, pz_pool *pool, double timeout)
@@ -65,6 +82,7 @@ void pz_enter(pz_guard *guard, pz_pool *pool, double timeout)
     guard->timeout = timeout;
     guard->started = guard->asked = guard->looked = 0;
     guard->ration = FUEL;
+    guard->assertion = PZ_ENGINE;
     guard->interruptible = false;
     guard->locked = NULL;
     guard->outer = current;
@@ -152,12 +170,13 @@ void pz_fail(int error, const char *format, ...)
 void pz_assertion_failed(const char *condition, const char *file, int line)
 {
     const char *slash = strrchr(file, '/');
-    pz_fail(PZ_ENGINE, "assertion failed in the engine: %s (%s:%d)", condition, slash ? slash + 1 : file, line);
+    pz_fail(current ? current->assertion : PZ_ENGINE, "assertion failed in the engine: %s (%s:%d)", condition,
+            slash ? slash + 1 : file, line);
 }
 
 void fatal(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fail(PZ_ENGINE, format, arguments);
+    fail(current ? current->assertion : PZ_ENGINE, format, arguments);
 }

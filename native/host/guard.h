@@ -22,6 +22,7 @@ typedef struct pz_guard {
     double asked;              /* when the host was last asked for signals */
     double looked;             /* when the fuel last ran out */
     long ration;               /* how much fuel there is until the next look at the clock */
+    int assertion;             /* the error that a failed assertion is: the engine's, or in a load that of forged bytes */
     bool interruptible;        /* ask the host for signals while waiting */
     pthread_mutex_t *locked;   /* released on the way out */
     struct pz_guard *outer;
@@ -110,5 +111,8 @@ static inline void pz_burn_bytes(size_t bytes)
 }
 
 double pz_now(void);
+
+/* How many bytes of this thread's stack are left. */
+size_t pz_stack_left(void);
 
 #endif

@@ -255,6 +255,11 @@ typedef struct pz_puzzle {
     int (*legal)(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action);
     /* NULL, or true where the engine waits for an undo: dead, or no move left. */
     bool (*stuck)(const game_state *state);
+    /*
+     * NULL, or for an engine that replaces the description of a game in play: whether this state, which an undo led to,
+     * is from before that. Then what its states share becomes again as in initial, a new game of the first description.
+     */
+    bool (*take_back)(game_state *state, game_state *initial);
     /* NULL, or what replaces solve + execute_move: the solved state, or NULL and a reason. */
     game_state *(*solved)(const game_state *initial, const game_state *state, const char *aux, const char **error);
     /* NULL, or our own text board (smalloc'ed); needed where the engine has none. */
@@ -276,6 +281,8 @@ typedef struct pz_puzzle {
      * NULL where a search over boards may find more, and fails with PZ_NO_PLAN where that is hopeless.
      */
     char *(*guide)(const game_state *state, const char *aux);
+    /* 0, or bytes of stack for each cell, where the engine calls itself from cell to cell. */
+    int stack_per_cell;
     /* The engine writes its complaint about a description to a static buffer: one thread at a time. */
     bool static_complaint;
     /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */

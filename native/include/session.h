@@ -68,8 +68,8 @@ int pz_session_hashes(pz_session *session, uint64_t *state, uint64_t *instance);
 uint64_t pz_session_hash(const pz_session *session); /* the first alone, without a claim */
 
 /*
- * Where step, undo, solve and reset write, and how many bytes of room are there. They stay the caller's and must outlive
- * the session or be replaced; NULL stands for the session's own. What is too small is refused.
+ * Where step, undo, solve and reset write, and how many bytes of room are there. They stay the caller's and must
+ * outlive the session or be replaced; NULL stands for the session's own. What is too small is refused.
  */
 typedef struct pz_buffers {
     void *record;

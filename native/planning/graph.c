@@ -229,7 +229,8 @@ static int horizon_of(const pz_session *session)
 
 void pz_search_free(pz_search *t)
 {
-    if (!t || t->fault == PZ_FORKED || pz_is_abandoned(&t->owner)) return; /* half written: nothing of it can be freed */
+    if (!t || t->fault == PZ_FORKED || pz_is_abandoned(&t->owner))
+        return; /* half written: nothing of it can be freed */
     for (int64_t i = 0; i < t->count; i++) free(t->all[i]);
     for (int i = 0; i < t->n_worlds; i++) pz_session_free(t->worlds[i]);
     pz_session_free(t->passing);
@@ -291,7 +292,8 @@ int pz_search_new(pz_session *session, int max_nodes, uint64_t seed, pz_search *
     t->worlds[t->n_worlds++] = world;
     t->noise = seed ^ 0xD1B54A32D192ED03u;
     t->max_nodes = max_nodes;
-    error = pz_guarded(world->pool, world, pz_step_timeout, false, plant, &(origin){.search = t, .horizon = horizon_of(world)});
+    error = pz_guarded(world->pool, world, pz_step_timeout, false, plant,
+                       &(origin){.search = t, .horizon = horizon_of(world)});
     if (error)
         pz_search_free(t);
     else

@@ -83,6 +83,13 @@ static void pz_observe(const game_state *state, pz_writer *out)
 }
 
 /* What the animation of the last roll needs stays out: new_game leaves half of it unset. */
+/* The engine turns the solid about the edge between two vertices, which lies flat and has the length one. */
+static bool pz_is_flat_edge(const struct solid *solid, const int *ends)
+{
+    const float *from = solid->vertices + 3 * ends[0], *to = solid->vertices + 3 * ends[1];
+    return APPROXEQ(SQ(to[0] - from[0]) + SQ(to[1] - from[1]), 1.0F);
+}
+
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->facecolours, state->solid->nfaces);
@@ -93,6 +100,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->dpkey);
     PZ_VISIT1(v, state->dgkey);
     PZ_SOUND_ALL(v, 2, state->dpkey[i] >= 0 && state->dpkey[i] < state->solid->nvertices);
+    PZ_SOUND(v, pz_is_flat_edge(state->solid, state->dpkey));
     PZ_SOUND_ALL(v, 2, state->dgkey[i] >= 0 && state->dgkey[i] < state->grid->squares[state->current].npoints);
     PZ_VISIT1(v, state->completed);
     PZ_SOUND(v, state->completed >= 0 && state->completed <= PZ_MANY);

@@ -51,6 +51,11 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT(v, state->grid, n);
     PZ_SOUND_ALL(v, n, state->grid[i] >= 0 && state->grid[i] < n && state->grid[state->grid[i]] == i);
     PZ_VISIT(v, state->edges, n);
+    const int w = state->w;
+    PZ_SOUND_ALL(v, n,
+                 !(state->edges[i] & ~(EDGE_L | EDGE_R | EDGE_T | EDGE_B)) &&
+                     !(i % w == 0 && state->edges[i] & EDGE_L) && !((i + 1) % w == 0 && state->edges[i] & EDGE_R) &&
+                     !(i < w && state->edges[i] & EDGE_T) && !(i >= n - w && state->edges[i] & EDGE_B));
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
 }

@@ -85,8 +85,8 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 
 /*
  * The way to one colour within the fills that are left. The squares are joined to regions of one colour each; a lake is
- * a set of regions, and a fill adds those of one colour that touch it. Layer by layer, one fill each, the most promising
- * lakes are kept: those from which the other regions are nearest.
+ * a set of regions, and a fill adds those of one colour that touch it. Layer by layer, one fill each, the most
+ * promising lakes are kept: those from which the other regions are nearest.
  */
 enum { PZ_NARROW = 50, PZ_WIDE = 2500, PZ_COLOURS = 10, PZ_BITS = 64 };
 

@@ -128,6 +128,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     for (int at = 0; at < n; at++) {
         const space *sp = &state->grid[at];
         PZ_SOUND(v, sp->nassoc >= 0 && sp->nassoc <= n);
+        PZ_SOUND(v, !(sp->flags & F_EDGE_SET) || sp->type == s_edge);
         PZ_SOUND(v, !(sp->flags & F_TILE_ASSOC) ||
                         (sp->type == s_tile && sp->dotx >= 0 && sp->dotx < state->sx && sp->doty >= 0 &&
                          sp->doty < state->sy && SPACE(state, sp->dotx, sp->doty).flags & F_DOT));

@@ -62,8 +62,11 @@ static void pz_visit(game_state *state, pz_visitor *v)
     }
     PZ_VISIT(v, state->holds, pegs);
     PZ_VISIT1(v, state->next_go);
-    PZ_SOUND(v, state->next_go >= 0 && state->next_go < state->params.nguesses);
     PZ_VISIT1(v, state->solved);
+    /* The guess that loses the game is counted and the one that wins is not. */
+    const int last = state->params.nguesses - 1;
+    PZ_SOUND(v, state->next_go >= 0 && state->next_go <= last + (state->solved == -1));
+    PZ_SOUND(v, state->solved == -1 ? state->next_go == last + 1 : state->solved == 0 || state->solved == 1);
 }
 
 static void pz_visit_ui(game_ui *ui, const game_state *state, pz_visitor *v)

@@ -52,12 +52,26 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
     PZ_PUT_CURSOR(out, ui->cur_x, ui->cur_y);
 }
 
+/* How many lamps shine on a square, its own included. */
+static int pz_lamps_seen(const game_state *state, int at)
+{
+    static const int dx[4] = {1, -1, 0, 0}, dy[4] = {0, 0, 1, -1};
+    int lamps = (state->flags[at] & F_LIGHT) != 0;
+    for (int way = 0; way < 4; way++)
+        for (int x = at % state->w + dx[way], y = at / state->w + dy[way];
+             x >= 0 && x < state->w && y >= 0 && y < state->h && !(state->flags[y * state->w + x] & F_BLACK);
+             x += dx[way], y += dy[way])
+            lamps += (state->flags[y * state->w + x] & F_LIGHT) != 0;
+    return lamps;
+}
+
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     const int n = state->w * state->h;
     PZ_VISIT_KEPT(v, state->flags, n, F_BLACK | F_NUMBERED);
     PZ_VISIT(v, state->lights, n);
-    PZ_SOUND_ALL(v, n, state->lights[i] >= 0 && state->lights[i] <= state->w + state->h);
+    /* On a black square it is the number there, a field. */
+    PZ_SOUND_ALL(v, n, state->flags[i] & F_BLACK || state->lights[i] == pz_lamps_seen(state, i));
     PZ_VISIT1(v, state->nlights);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->used_solve);

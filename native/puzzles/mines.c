@@ -25,8 +25,8 @@ static int pz_mine_count(const game_state *state)
 }
 
 /*
- * An undo back to the covered board keeps the mines where they are, so that opening is no longer safe there: whether
- * they are laid is a field. No key of the engine sets its question mark.
+ * A game that starts from a full description may have its mines laid and no square open: there the first opening is
+ * not safe, so whether they are laid is a field. No key of the engine sets its question mark.
  */
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
@@ -75,6 +75,23 @@ static int pz_legal(const game_state *state, const game_ui *ui, const int *extra
 static bool pz_stuck(const game_state *state)
 {
     return state->dead;
+}
+
+/* Back to a board without any open square: the mines are no longer laid, and the next opening is safe again. */
+static bool pz_take_back(game_state *state, game_state *initial)
+{
+    struct mine_layout *shared = state->layout, *fresh = initial->layout;
+    for (int at = 0; at < state->w * state->h; at++)
+        if (state->grid[at] >= 0) return false;
+    if (!shared->mines || fresh->mines) return false;
+    sfree(shared->mines);
+    shared->mines = NULL;
+    shared->n = fresh->n;
+    shared->unique = fresh->unique;
+    shared->rs = fresh->rs;
+    shared->me = fresh->me;
+    fresh->rs = NULL;
+    return true;
 }
 
 /* The engine's solver calls its own result lost, and after a defeat shows the mistakes instead of the solution. */
@@ -138,7 +155,7 @@ PZ_PUZZLE(mines,
              "the square under the cursor, or, on an open number with as many flags around it, all its other "
              "neighbours. SELECT2 sets or removes a flag, which also keeps a square from being opened. The first "
              "square opened is never a mine. Opening a mine ends the game; UNDO takes the last move back, even that "
-             "one, while the mines stay where they are.",
+             "one, while the mines stay where they are; taking back the first opening takes them away too.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(flash_is_death), PZ_BOOL(completed), PZ_BOOL(cur_visible)),
     .words = "grid numbers=# flags=.F exploded=.X\n"
@@ -165,5 +182,6 @@ PZ_PUZZLE(mines,
     .visit = pz_visit,
     .legal = pz_legal,
     .stuck = pz_stuck,
+    .take_back = pz_take_back,
     .solved = pz_solved,
     .text = pz_text_board);

@@ -147,6 +147,7 @@ PZ_PUZZLE(net,
              "anticlockwise.",
     .ui_size = sizeof(game_ui),
     .words = "grid wires=UDLR barriers=udlr\n"
+             "set wires SELECT\n"
              "do turn SELECT",
     .actions = pz_actions,
     .easiest = "2x2",

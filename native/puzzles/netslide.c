@@ -76,6 +76,12 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
     return text;
 }
 
+/* No arrow stands at the middle row and column, which do not slide. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    return ui->cur_x != state->cx && ui->cur_y != state->cy;
+}
+
 PZ_PUZZLE(netslide,
     .title = "Netslide",
     .rules = "Tiles with pieces of wire cover the board. Slide rows and columns round, the tile pushed out at one end "
@@ -102,5 +108,6 @@ PZ_PUZZLE(netslide,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .sound_ui = pz_sound_ui,
     .visit = pz_visit,
     .text = pz_text_board);

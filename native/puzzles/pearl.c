@@ -99,6 +99,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
                      !(i >= n - w && state->lines[i] & D));
     PZ_VISIT(v, state->errors, n);
     PZ_VISIT(v, state->marks, n);
+    PZ_SOUND_ALL(v, n, !state->marks[i]); /* no action sets one, and a drag would stop there behind the cursor */
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->used_solve);
 }

@@ -97,6 +97,7 @@ PZ_PUZZLE(range,
     .params_help = "WxH: width and height",
     .check_params = pz_check_params,
     .cells = pz_cells,
+    .stack_per_cell = 256, /* it walks over the white squares by calling itself */
     .optimal_steps = pz_optimal_steps,
     .goal = "colours",
     .fields = pz_fields,

@@ -119,12 +119,13 @@ static void pz_visit(game_state *state, pz_visitor *v)
 {
     const int n = state->n;
     PZ_VISIT(v, state->nums, n);
-    PZ_VISIT(v, state->flags, n);
+    PZ_VISIT_KEPT(v, state->flags, n, FLAG_IMMUTABLE);
     PZ_VISIT(v, state->next, n);
     PZ_VISIT(v, state->prev, n);
     PZ_VISIT(v, state->numsi, n + 1); /* the last item outlives its number */
     PZ_SOUND_ALL(v, n + 1, state->numsi[i] >= -1 && state->numsi[i] < n);
     PZ_SOUND_ALL(v, n, state->nums[i] >= 0 && state->nums[i] < n * (n + 1));
+    PZ_SOUND_ALL(v, n, !(state->flags[i] & FLAG_IMMUTABLE) || (state->nums[i] > 0 && state->nums[i] <= n));
     PZ_SOUND_ALL(v, n, state->next[i] >= -1 && state->next[i] < n && state->prev[i] >= -1 && state->prev[i] < n);
     PZ_SOUND_ALL(v, n, state->next[i] < 0 || state->prev[state->next[i]] == i);
     PZ_SOUND_ALL(v, n, state->prev[i] < 0 || state->next[state->prev[i]] == i);

@@ -185,6 +185,7 @@ static void commit(pz_session *s, const pz_action *action, game_state *next)
         if (action->key == PZ_UNDO) {
             s->history_length--;
             s->puzzle->engine->free_game(old);
+            pz_take_back_desc(s);
         } else {
             pz_push_history(s, old);
         }

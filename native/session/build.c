@@ -12,6 +12,8 @@
 
 double pz_max_cells = 2500;
 
+enum { STACK_SPARE = 16 << 10 }; /* bytes of stack for everything else */
+
 /* Held while a puzzle that builds its complaints about a description in a static buffer looks at one. */
 PZ_LOCK(validate_lock)
 
@@ -20,10 +22,15 @@ static int side(const game_params *params, int offset)
     return *(const int *)((const char *)params + offset);
 }
 
+static double count_cells(const pz_puzzle *puzzle, const game_params *params)
+{
+    return puzzle->cells ? puzzle->cells(params)
+                         : (double)side(params, puzzle->sides[0]) * side(params, puzzle->sides[1]);
+}
+
 static void check_cells(const pz_puzzle *puzzle, const game_params *params)
 {
-    const double cells = puzzle->cells ? puzzle->cells(params)
-                                       : (double)side(params, puzzle->sides[0]) * side(params, puzzle->sides[1]);
+    const double cells = count_cells(puzzle, params);
     if (cells > pz_max_cells)
         pz_fail(PZ_BAD_PARAMS, "%.0f cells are more than the limit of %.0f (set_max_cells raises it)", cells,
                 pz_max_cells);
@@ -81,11 +88,17 @@ void pz_build(pz_session *s)
     const game *engine = s->puzzle->engine;
     s->params = pz_decode(s->puzzle, s->params_text, true);
     s->params_text = engine->encode_params(s->params, true);
+    if (s->puzzle->stack_per_cell) {
+        s->stack_needed = STACK_SPARE + (size_t)(s->puzzle->stack_per_cell * count_cells(s->puzzle, s->params));
+        if (pz_stack_left() < s->stack_needed) pz_fail(PZ_ENGINE, "%s", pz_small_stack);
+    }
     if (!s->desc) {
         pz_generate(s);
         validate_desc(s->puzzle, s->params, s->desc, PZ_ENGINE);
     } else {
         validate_desc(s->puzzle, s->params, s->desc, PZ_BAD_ID);
+        if (s->privdesc) validate_desc(s->puzzle, s->params, s->privdesc, PZ_BAD_ID);
+        if (s->first_desc) validate_desc(s->puzzle, s->params, s->first_desc, PZ_BAD_ID);
     }
     s->layout = pz_layout_hold(s->puzzle, s->params_text, s->params);
     s->state = engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);
@@ -271,7 +284,22 @@ int pz_session_reset(pz_session *s, const char *params, const char *seed, const 
 
 void pz_supersede(pz_session *s, const char *desc, const char *privdesc)
 {
+    if (!s->first_desc) s->first_desc = s->desc;
     s->desc = dupstr(desc);
     s->privdesc = privdesc ? dupstr(privdesc) : NULL;
     pz_name_instance(s);
+}
+
+void pz_take_back_desc(pz_session *s)
+{
+    const game *engine = s->puzzle->engine;
+    if (!s->first_desc || !s->puzzle->take_back) return;
+    game_state *initial = engine->new_game((midend *)s, s->params, s->first_desc);
+    const bool taken_back = s->puzzle->take_back(s->state, initial);
+    engine->free_game(initial);
+    if (!taken_back) return;
+    s->desc = s->first_desc;
+    s->privdesc = s->first_desc = NULL;
+    pz_name_instance(s);
+    pz_observe_board(s, s->state, s->record);
 }

@@ -9,6 +9,8 @@
 
 double pz_step_timeout = 30;
 
+const char pz_small_stack[] = "this thread's stack is too small for a game of this size (see threading.stack_size)";
+
 const char *pz_last_error(void)
 {
     return pz_thread_notes()->error;
@@ -49,6 +51,7 @@ int pz_claim_any(pz_session *s)
 
 int pz_claim(pz_session *s)
 {
+    if (s->stack_needed && pz_stack_left() < s->stack_needed) return pz_refuse(PZ_ENGINE, pz_small_stack);
     int refused = pz_claim_any(s);
     if (refused) return refused;
     if (!s->fault) return PZ_OK;

@@ -40,6 +40,7 @@ struct pz_session {
     int flags, n_actions, fault;
     pz_player *players;   /* those who wait; the entry of the present player is stale. NULL while there is only one */
     int n_players, player;
+    size_t stack_needed;  /* bytes, 0 where every stack will do */
     bool stuck, loaded;   /* loaded: from a save, without its aux so far */
 
     game_state **history; /* a ring of the states before, NULL where no undo is wanted */
@@ -52,6 +53,7 @@ struct pz_session {
 
     game_params *params;
     char *params_text, *seed, *desc, *privdesc, *aux;
+    char *first_desc; /* before the engine replaced it by desc and privdesc; NULL where it did not */
     uint64_t instance, instance_hash;
     drawing *dr;
     char *own_record;
@@ -110,7 +112,11 @@ int pz_call_interruptible(pz_session *session, pz_work work, void *context);
 /* From here on such work changes the game: what is left is short, and must not be stopped halfway. */
 void pz_finish_undisturbed(void);
 
-/* Claim a game for this thread: fails after a fault, and while another thread has it. The second is for a reset. */
+/*
+ * Claim a game for this thread: fails after a fault, while another thread has it, and where the stack is too small. The
+ * second is for a reset, which a fault does not stop.
+ */
+extern const char pz_small_stack[];
 int pz_claim(pz_session *session);
 int pz_claim_any(pz_session *session);
 void pz_release(pz_session *session);
@@ -126,6 +132,8 @@ void pz_build(pz_session *session);
 void pz_name_instance(pz_session *session);
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
 void pz_generate(pz_session *session); /* its description from its seed */
+/* After an undo: where it took back what had replaced the description, have the first one back. */
+void pz_take_back_desc(pz_session *session);
 bool pz_fits(const pz_session *session, const pz_buffers *buffers);
 void pz_bind(pz_session *session, const pz_buffers *buffers);
 

@@ -10,7 +10,7 @@
 
 #include "session/internal.h"
 
-static const char magic[PZ_SAVE_HEAD] = "pzport2\n";
+static const char magic[PZ_SAVE_HEAD] = "pzport3\n";
 
 typedef struct packer {
     pz_visitor visitor;
@@ -133,6 +133,7 @@ static void pack(pz_session *s, packer *to, bool outside)
     put_string(to, s->seed);
     put_string(to, s->desc);
     put_string(to, s->privdesc);
+    put_string(to, s->first_desc);
     put_string(to, outside ? NULL : s->aux);
     put_int(to, s->outcome->changed);
     put_int(to, s->outcome->moves);
@@ -158,6 +159,14 @@ static void pack(pz_session *s, packer *to, bool outside)
     }
 }
 
+/* What was loaded from outside must be a state that play could have reached. */
+static void check_state(const pz_session *s, const game_state *state)
+{
+    const int status = s->puzzle->engine->status(state);
+    if (status < -1 || status > 1) pz_fail(PZ_CORRUPT, "the saved session holds a status that does not exist");
+    pz_check_board(s, state, PZ_CORRUPT);
+}
+
 static void unpack(pz_session *s, unpacker *from, bool outside)
 {
     const game *engine = s->puzzle->engine;
@@ -168,10 +177,12 @@ static void unpack(pz_session *s, unpacker *from, bool outside)
     s->seed = get_string(from);
     s->desc = get_string(from);
     s->privdesc = get_string(from);
+    s->first_desc = get_string(from);
     s->aux = get_string(from);
     if (outside && s->aux) pz_fail(PZ_CORRUPT, "the saved session holds a solution, which no save does");
+    if (s->first_desc && !s->privdesc) pz_fail(PZ_CORRUPT, "the saved session was another game before, and is not now");
     if (!s->params_text || !s->desc) pz_fail(PZ_CORRUPT, "the saved session names no game");
-    const char *const texts[] = {s->params_text, s->desc, s->privdesc, s->aux};
+    const char *const texts[] = {s->params_text, s->desc, s->privdesc, s->first_desc, s->aux};
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         for (const char *c = texts[t]; c && *c; c++)
             if (*c < ' ' || *c > '~') pz_fail(PZ_CORRUPT, "the saved session holds a broken string");
@@ -191,7 +202,7 @@ static void unpack(pz_session *s, unpacker *from, bool outside)
     for (int i = 0; i < history; i++) {
         game_state *state = engine->dup_game(s->state);
         s->puzzle->visit(state, &from->visitor);
-        if (outside) pz_check_board(s, state, PZ_CORRUPT); /* it comes back with an undo */
+        if (outside) check_state(s, state); /* it comes back with an undo */
         s->history[s->history_length++] = state;
     }
     s->puzzle->visit(s->state, &from->visitor);
@@ -211,8 +222,7 @@ static void unpack(pz_session *s, unpacker *from, bool outside)
         *place = entry;
     }
     if (from->at != from->end) pz_fail(PZ_CORRUPT, "the saved session goes on after its end");
-    /* What was saved must be a state that play could have reached. */
-    if (outside) pz_check_board(s, s->state, PZ_CORRUPT);
+    if (outside) check_state(s, s->state);
     pz_observe_board(s, s->state, s->record);
     for (int k = 1, present = s->player; k <= players; k++) {
         pz_change_places(s, (present + k) % players);
@@ -285,6 +295,7 @@ static void unpack_whole(pz_session *none, void *context)
     if (!s) pz_fail(PZ_ENGINE, "out of memory");
     pz_current_guard()->pool = s->pool;
     pz_current_guard()->session = s;
+    if (r->outside) pz_current_guard()->assertion = PZ_CORRUPT;
     unpack(s, &r->from, r->outside);
 }
 

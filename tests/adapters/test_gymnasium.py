@@ -46,8 +46,8 @@ def test_sb3s_own_checker_is_content(puzzle, observation):
 
     env = make(puzzle, observation=observation)
     with warnings.catch_warnings():
-        # SB3 recommends vectors to those who write their own policy; its MultiInputPolicy flattens boards by itself.
-        warnings.filterwarnings("ignore", message=".*(unconventional shape|seems that your observation .* is an image)")
+        # SB3 recommends vectors, and takes boards with three axes for pictures; its MultiInputPolicy flattens them all.
+        warnings.filterwarnings("ignore", message=".*(unconventional shape|is an image|an image is|image space)")
         sb3_check_env(env)
     env.close()
 
@@ -479,3 +479,16 @@ def test_a_person_can_see_the_window(monkeypatch):
     env.step(0)
     assert min(pygame.display.get_surface().get_size()) >= 400
     env.close()
+
+
+@pytest.mark.parametrize("make", [adapter.PuzzleEnv, adapter.PuzzleVectorEnv])
+def test_a_picture_that_is_too_small_is_refused_at_construction(make):
+    with pytest.raises(pp.UnknownOption, match=r"needs at least \d+ x \d+ pixels, not 9 x 9"):
+        make("net", "5x5", observation="pixels", width=9, height=9)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_vector_environment_that_was_never_made_goes_silently():
+    with pytest.raises(pp.UnknownOption, match="called num_envs now"):
+        adapter.PuzzleVectorEnv("fifteen", n_envs=2)
+    gc.collect()

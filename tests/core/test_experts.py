@@ -175,3 +175,48 @@ def test_a_policy_copes_with_others_actions(puzzle):
             play(session, 1, seed=turn, legal=True)
     with pytest.raises(ValueError, match="asked about"):
         ExpertPolicy("net")(session if session.puzzle != "net" else pp.Session("flip"))
+
+
+@pytest.mark.parametrize("puzzle", OPEN)
+def test_plans_from_anywhere(puzzle):
+    """At the human level after long random play: a plan, or the reason why there can be none."""
+    for seed, actions in ((1, 50), (2, 500), (3, 500)):
+        session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed, undo=False)
+        random = np.random.default_rng([seed, actions])
+        for _ in range(actions):
+            copy = session.clone()
+            copy.step(int(random.choice(np.flatnonzero(session.mask()))))
+            if copy.status == pp.Status.ONGOING:
+                session = copy
+        reason = ""
+        try:
+            follow(session, session.plan())
+        except NoPlan as error:
+            reason = str(error)
+        if reason:  # only here can play use up what a solution needs
+            assert puzzle in ("flood", "inertia", "pegs", "samegame")
+            assert "it cannot be solved from here" in reason
+        else:
+            assert session.status == pp.Status.SOLVED
+
+
+@pytest.mark.parametrize(("puzzle", "params"), [("flood", "12x12c6m5"), ("inertia", "10x8")])
+def test_a_lost_game_says_so(puzzle, params):
+    session = pp.Session(puzzle, params, 1, undo=False)
+    random = np.random.default_rng(1)
+    while session.status == pp.Status.ONGOING:
+        session.step(int(random.choice(np.flatnonzero(session.mask()))))
+    assert session.status == pp.Status.FAILED
+    with pytest.raises(NoPlan, match="the game is lost"):
+        session.plan()
+
+
+def test_flood_with_fewer_fills_than_the_engine_needs():
+    """The engine's solver is greedy; with its own number of fills less one or two there is still a way."""
+    params, _, desc = pp.Session("flood", "12x12c6m0", 1).game_id.partition(":")
+    colours, fills = desc.split(",")
+    session = pp.Session("flood", game_id=f"{params}:{colours},{int(fills) - 1}")
+    follow(session, session.plan())
+    assert session.status == pp.Status.SOLVED
+    with pytest.raises(NoPlan, match="it cannot be solved from here"):
+        pp.Session("flood", game_id=f"{params}:{colours},{int(fills) // 2}").plan()

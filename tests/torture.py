@@ -1,0 +1,400 @@
+"""Hostile use at random moments: python -m tests.torture [KIND ...] [--seconds N] [--cases N] [--each SECONDS] [--seed N]
+
+Each case runs in a process of its own, whose death, hang or unexpected error is a finding. The kinds are the functions of
+KINDS below. ``make torture`` runs them for minutes, tests/core/test_torture.py for seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import hashlib
+import itertools
+import os
+import pickle
+import random
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import puzzleport as pp
+from puzzleport.agents import search
+
+Calls = dict[str, Callable[[], object]]
+
+# ---- What is tortured, and the calls that it offers ----
+
+
+def judge(fields, masks):
+    return masks.astype(np.float32), np.zeros(len(masks), np.float32)
+
+
+def session() -> tuple[Any, Calls]:
+    s = pp.Session("net", "3x3", 1, undo=True, players=2)
+    return s, {
+        "step": lambda: s.step(0),
+        "undo": s.undo,
+        "reset": lambda: s.reset(2),
+        "reset small": lambda: s.reset(1, params="2x2"),
+        "reset large": lambda: s.reset(1, params="11x9"),
+        "observe": s.observe,
+        "mask": s.mask,
+        "text": s.text,
+        "pixels": s.pixels,
+        "hash": s.hash,
+        "solution": s.solution,
+        "solve": s.solve,
+        "plan": lambda: s.plan(1.0),
+        "limit": lambda: s.limit(9, 9),
+        "clone": s.clone,
+        "save": lambda: pp.Session.load(s.save()),
+        "turn": lambda: s.turn(1),
+        "game id": lambda: s.game_id,
+        "pickle": lambda: pickle.loads(pickle.dumps(s)),
+        "search": lambda: search.Tree(s, max_nodes=50).simulate(3),
+    }
+
+
+def batch() -> tuple[Any, Calls]:
+    b = pp.Batch("fifteen", "2x2", 24, threads=2, max_steps=15)
+    b.reset(seed=1)
+
+    def wrong_step() -> None:
+        try:
+            b.step(np.full(24, 10**8))
+        except pp.InvalidAction:
+            return
+        raise AssertionError("taken")
+
+    return b, {
+        "step": lambda: b.step(np.arange(24) % 4),
+        "wrong step": wrong_step,
+        "reset": b.reset,
+        "reset some": lambda: b.reset(which=np.arange(24) % 3 == 0),
+        "reset seeded": lambda: b.reset(seed=5),
+        "pixels small": lambda: b.pixels(60, 60),
+        "pixels large": lambda: b.pixels(150, 150, grey=True),
+        "draw along": lambda: b.draw_along(60, 60),
+        "session": lambda: b.session(3).step(0),
+        "streams": b.streams,
+        "rollout": lambda: b.rollout(episodes=4, max_steps=20),
+    }
+
+
+def tree() -> tuple[Any, Calls]:
+    s = pp.Session("net", "3x3", 1)
+    t = search.Tree(s, max_nodes=400, seed=1)
+    return t, {
+        "simulate": lambda: t.simulate(10, stop=False),
+        "judge": lambda: t.judge(judge, 20),
+        "judge few": lambda: t.judge(judge, 9, batch=2),
+        "result": lambda: t.result,
+        "best": lambda: t.best,
+        "follow": lambda: t.follow(s),
+        "step": lambda: s.step(0),
+        "reset": lambda: s.reset(1),
+    }
+
+
+def gymnasium() -> tuple[Any, Calls]:
+    from puzzleport.adapters.gymnasium import PuzzleEnv
+
+    e = PuzzleEnv("net", "3x3", observation="both", width=48, height=48)
+    e.reset(seed=1)
+    return e, {
+        "step": lambda: e.step(0),
+        "reset": lambda: e.reset(seed=2),
+        "reset large": lambda: e.reset(options={"game_id": "3x3#4"}),
+        "next": e.reset,
+        "copy": lambda: copy.deepcopy(e),
+    }
+
+
+def gymnasium_vector() -> tuple[Any, Calls]:
+    from puzzleport.adapters.gymnasium import PuzzleVectorEnv
+
+    e = PuzzleVectorEnv("net", "3x3", num_envs=8)
+    e.reset(seed=1)
+    return e, {"step": lambda: e.step(np.zeros(8, int)), "reset": lambda: e.reset(seed=2), "next": e.reset}
+
+
+def dm_env() -> tuple[Any, Calls]:
+    from puzzleport.adapters.dm_env import PuzzleEnvironment
+
+    e = PuzzleEnvironment("net", "3x3")
+    e.reset()
+    return e, {"step": lambda: e.step(0), "reset": e.reset, "spec": e.observation_spec}
+
+
+THINGS = {thing.__name__: thing for thing in (session, batch, tree, gymnasium, gymnasium_vector, dm_env)}
+REFUSALS = ("another thread", "reset it", "start anew", "in the middle of this call", "no game", "not held")
+
+
+def expected(error: Exception) -> bool:
+    """Whether a call may end so while another thread, a fork or a signal comes in between."""
+    if isinstance(error, pp.EngineError):
+        return any(part in str(error) for part in REFUSALS)
+    return isinstance(error, (pp.NoSolution, pp.NoPlan, pp.GenerationTimeout))
+
+
+def repeat(call: Callable[[], object], seconds: float, wrong: list[Exception]) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not wrong:
+        try:
+            call()
+        except Exception as error:
+            if not expected(error):
+                wrong.append(error)
+
+
+# ---- The kinds of torture: each gets what is tortured, a source of chance and its time ----
+
+
+def pairs(subject: str, draw: random.Random, seconds: float) -> None:
+    """Two calls from two threads, all pairs as far as the time goes."""
+    _, calls = THINGS[subject]()
+    todo = list(itertools.combinations_with_replacement(sorted(calls), 2))
+    draw.shuffle(todo)
+    end = time.monotonic() + seconds
+    for names in todo:
+        if time.monotonic() > end:
+            return
+        print(*names, sep=", ", flush=True)
+        wrong: list[Exception] = []
+        team = [threading.Thread(target=repeat, args=(calls[name], 0.04, wrong)) for name in names]
+        for thread in team:
+            thread.start()
+        for thread in team:
+            thread.join()
+        if wrong:
+            raise wrong[0]
+
+
+def in_the_child(subject: str, thing: Any, calls: Calls, draw: random.Random) -> None:
+    """Everything may be refused after the fork, until a reset; then all is well."""
+    for name in draw.sample(sorted(calls), len(calls)):
+        print("child", name, flush=True)
+        wrong: list[Exception] = []
+        repeat(calls[name], 0.001, wrong)
+        if wrong:
+            raise wrong[0]
+    if subject != "tree":
+        calls["reset"]()
+        calls["step"]()
+
+
+def forks(subject: str, draw: random.Random, seconds: float) -> None:
+    """Fork at a random moment of another thread's call, and use everything in the child."""
+    thing, calls = THINGS[subject]()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        name = draw.choice(sorted(calls))
+        print(name, flush=True)
+        wrong: list[Exception] = []
+        thread = threading.Thread(target=repeat, args=(calls[name], 0.05, wrong))
+        thread.start()
+        time.sleep(draw.random() * 0.03)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            try:
+                in_the_child(subject, thing, calls, draw)
+            except BaseException as error:
+                print(repr(error), file=sys.stderr, flush=True)
+                os._exit(1)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0, "the child"
+        thread.join()
+        if wrong:
+            raise wrong[0]
+
+
+def signals(subject: str, draw: random.Random, seconds: float) -> None:
+    """A signal handler that uses the same thing in the middle of a call, and now and then interrupts it."""
+    _, calls = THINGS[subject]()
+    wrong: list[Exception] = []
+
+    def handler(*_: object) -> None:
+        repeat(calls[draw.choice(sorted(calls))], 0.0001, wrong)
+        if draw.random() < 0.2:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, handler)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not wrong:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, draw.random() * 0.01)
+            repeat(calls[draw.choice(sorted(calls))], 0.02, wrong)
+            if subject == "tree" and draw.random() < 0.2:  # an interrupted search is over
+                _, calls = THINGS[subject]()
+        except KeyboardInterrupt:
+            continue
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    if wrong:
+        raise wrong[0]
+    if subject != "tree":
+        calls["reset"]()
+        calls["step"]()
+
+
+def exits(subject: str, draw: random.Random, seconds: float) -> None:
+    """The interpreter ends at a random moment while daemon threads are in C."""
+    _, calls = THINGS[subject]()
+
+    def generate() -> None:
+        while True:
+            try:
+                pp.Session("pattern", "3x50", 1, timeout=0.05)
+            except pp.GenerationTimeout:
+                continue
+
+    def roll() -> None:
+        pp.rollout("net", "5x5", episodes=10**4, max_steps=300, threads=2)
+
+    jobs = [lambda name=name: repeat(calls[name], 60, []) for name in draw.sample(sorted(calls), 3)]
+    for job in (*jobs, generate, roll):
+        threading.Thread(target=job, daemon=True).start()
+    time.sleep(draw.random() * min(seconds, 0.2))
+
+
+def deadlines(subject: str, draw: random.Random, seconds: float) -> None:
+    """Generation that ends after any time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        params, limit = pp.spec(subject).human_params, draw.choice([1e-6, 1e-4, 1e-3, 0.01, 0.05])
+        try:
+            s = pp.Session(subject, params, draw.randrange(99), timeout=limit)
+            s.step(0)
+            s.reset(draw.randrange(99))
+            s.step(0)
+        except pp.GenerationTimeout:
+            pass
+        b = pp.Batch(subject, params, 3, threads=2, timeout=limit)
+        try:
+            b.reset(seed=1)
+            b.step([0, 0, 0])
+        except pp.GenerationTimeout:
+            b.close()
+
+
+def memory(subject: str, draw: random.Random, seconds: float) -> None:
+    """An address space that is almost used up (RLIMIT_AS)."""
+    _, calls = THINGS[subject]()
+    with open("/proc/self/statm") as file:
+        now = int(file.read().split()[0]) * resource.getpagesize()
+    room = draw.choice([0, 1 << 16, 1 << 20, 1 << 23])
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (now + room, before[1]))
+    kept, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            if draw.random() < 0.5:
+                kept.append(pp.Session(draw.choice(pp.puzzles()), None, draw.randrange(9), timeout=0.2))
+            calls[draw.choice(sorted(calls))]()
+        except (MemoryError, pp.PuzzleError, OSError, RuntimeError):
+            if draw.random() < 0.1:
+                kept.clear()
+    kept.clear()
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def forged(subject: str, draw: random.Random, seconds: float) -> None:
+    """Saves with one byte changed and sealed again: all positions with several values, as far as the time goes."""
+    s = pp.Session(subject, pp.spec(subject).easiest_params, draw.randrange(99), undo=True)
+    for _ in range(draw.randrange(60)):
+        s.step(draw.randrange(len(s.actions)))
+    saved = s.save()[:-20]
+    places = list(itertools.product(range(8, len(saved)), (0, 1, 3, 0x7F, 0x80, 0xFF)))
+    draw.shuffle(places)
+    end = time.monotonic() + seconds
+    for at, value in places:
+        if time.monotonic() > end:
+            return
+        print(f"{s.params}#{s.seed}, {s.steps} steps, {value} at {at}", flush=True)
+        bent = saved[:at] + bytes([value]) + saved[at + 1 :]
+        try:
+            loaded = pp.Session.load(bent + hashlib.sha1(bent).digest())
+        except pp.CorruptState:
+            continue
+        loaded.text()
+        loaded.pixels(160, 160)
+        for _ in range(10):
+            loaded.step(draw.randrange(len(loaded.actions)))
+        loaded.undo()
+        loaded.clone().step(0)
+        pp.Session.load(loaded.save()).step(0)
+
+
+# What it is, on what, and for how many seconds each.
+KINDS: dict[str, tuple[Callable[[str, random.Random, float], None], tuple[str, ...], float]] = {
+    "pairs": (pairs, tuple(THINGS), 10.0),
+    "forks": (forks, tuple(THINGS), 3.0),
+    "signals": (signals, ("session", "batch", "tree"), 3.0),
+    "exits": (exits, tuple(THINGS), 0.2),
+    "deadlines": (deadlines, tuple(pp.puzzles()), 1.0),
+    "memory": (memory, ("session", "batch", "tree"), 1.5),
+    "forged": (forged, tuple(pp.puzzles()), 4.0),
+}
+
+
+def run(kind: str, subject: str, seed: int, seconds: float) -> str | None:
+    """What went wrong in one case, or None."""
+    case = [kind, "--case", subject, "--seed", str(seed), "--each", str(seconds)]
+    command = [sys.executable, "-X", "faulthandler", "-m", "tests.torture", *case]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90 + 10 * seconds)
+    except subprocess.TimeoutExpired as late:
+        return f"hangs after {(late.stdout or b'')[-200:]!r}"
+    if done.returncode == 0:
+        return None
+    return f"ended with {done.returncode} after {done.stdout.splitlines()[-1:]}\n{done.stderr[-2000:]}"
+
+
+def cases(kinds: list[str], draw: random.Random, each: float) -> Iterator[tuple[str, str, int, float]]:
+    """Kind, subject, seed and seconds, in turn and without end."""
+    turns = {kind: itertools.cycle(draw.sample(KINDS[kind][1], len(KINDS[kind][1]))) for kind in kinds}
+    for kind in itertools.cycle(kinds):
+        yield kind, next(turns[kind]), draw.randrange(10**6), each or KINDS[kind][2]
+
+
+def main() -> int:
+    """Run cases until the time is over; 1 when there was a finding."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("--seconds", type=float, default=300, help="for all")
+    parser.add_argument("--cases", type=int, default=0, help="stop after so many")
+    parser.add_argument("--each", type=float, default=0, help="seconds for each case")
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--case", metavar="SUBJECT", help="only this one, in this process")
+    args = parser.parse_args()
+    kinds = args.kinds or list(KINDS)
+    seed = random.randrange(10**6) if args.seed is None else args.seed
+    if args.case is not None:
+        KINDS[kinds[0]][0](args.case, random.Random(seed), args.each or KINDS[kinds[0]][2])
+        return 0
+    print(f"seed {seed}")
+    end, counts, findings = time.monotonic() + args.seconds, dict.fromkeys(kinds, 0), 0
+    for number, case in enumerate(cases(kinds, random.Random(seed), args.each)):
+        if time.monotonic() > end or (args.cases and number >= args.cases):
+            break
+        wrong = run(*case)
+        counts[case[0]] += 1
+        if wrong:
+            findings += 1
+            print(f"FOUND {case[0]} --case {case[1]} --seed {case[2]}: {wrong}", flush=True)
+    print("; ".join([*(f"{kind} {count}" for kind, count in counts.items()), f"findings {findings}"]))
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
