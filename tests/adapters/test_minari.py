@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import gymnasium as gym
 import minari
 import numpy as np
 import pytest
@@ -235,3 +236,20 @@ def test_no_dataset_is_overwritten(root):
     before = {path: path.read_bytes() for path in files_under(root)}
     assert "already" in run("--puzzle", "fifteen", "--episodes", "2", code=2).stderr
     assert {path: path.read_bytes() for path in files_under(root)} == before
+
+
+def test_minaris_own_collector_records_every_info():
+    """Its infos must have the same keys and shapes at every step, which ``is_success`` at the end only would break."""
+    env = minari.DataCollector(gym.make("puzzleport/Fifteen-v0", params="2x2", max_steps=20), record_infos=True)
+    for seed in range(3):
+        _, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            _, _, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))
+            over = terminated or truncated
+    dataset = env.create_dataset("puzzleport/collected-v0")
+    for episode in dataset:
+        assert len(episode.infos["is_success"]) == len(episode) + 1
+        assert episode.infos["puzzle_state"]["tiles"].shape == (len(episode) + 1, 2, 2)
+        assert not episode.infos["is_success"][:-1].any()
+    env.close()
