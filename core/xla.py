@@ -46,10 +46,11 @@ class BatchAccess:
         seeds = [random_seed() if seed is None else check_seed(seed + slot) for slot in range(n)]
         self.token = np.zeros(4, np.uint32)
         """What a first reset takes."""
+        self._actions = np.zeros(n, np.int64)  # where a call puts them for the batch
         code = lib.pz_xla_open(
             batch._open(),
             batch._buffers,
-            batch._native_actions,
+            ffi.from_buffer("int64_t[]", self._actions),
             n,
             len(batch.actions),
             ffi.from_buffer("uint64_t[]", np.array(seeds, np.uint64)),
