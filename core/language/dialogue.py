@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,7 +178,7 @@ class Dialogue:
         problems = problems[:MAX_PROBLEMS] + self.broken_rules()[:MAX_PROBLEMS]
         return Reply(self.done, tuple(played), tuple(problems), self.board())
 
-    def _understand(self, text: str, problems: list[str]) -> list[Move]:
+    def _understand(self, text: object, problems: list[str]) -> list[Move]:
         """The moves before the first piece of a message that is not understood; all such pieces are told."""
         if not isinstance(text, str):
             problems.append("a message is a text")
@@ -276,7 +277,8 @@ class Dialogue:
         """The moves that can be said now and change something, keys last."""
         if self.done:
             return []
-        found, tried, seen = [], 0, self._session.observe()
+        found: list[str] = []
+        tried, seen = 0, self._session.observe()
         for kind in self.kinds:
             for text in kind.options(seen):
                 tried += 1
@@ -420,7 +422,8 @@ def _group(session: Session, keys: list[int], first: list[int] | None = None) ->
 
 
 def _until_change(copy: Session, expert: ExpertPolicy) -> list[int]:
-    keys, moves = [], copy.moves
+    keys: list[int] = []
+    moves = copy.moves
     while copy.moves == moves and not copy.ended and len(keys) < 1000:
         keys.append(expert(copy))
         copy.act(keys[-1])
@@ -491,7 +494,7 @@ class Progress:
             return min(float(now[self._name].max()) / top, 0.99) if top else 0.0
         if not self._name and not self._wanted:
             self._look_for(session)
-        wanted = self._wanted or {self._name: self._value}
+        wanted: Mapping[str, Array | int | None] = self._wanted or {self._name: self._value}
         if self._name == "" and not self._wanted:
             return 0.0
         first = sum(int(np.count_nonzero(self._start[name] != value)) for name, value in wanted.items())

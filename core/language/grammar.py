@@ -21,6 +21,7 @@ import itertools
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,7 @@ class Layer:
             return "(?:[0-9]+)?"
         return "(?:" + "|".join(re.escape(text) for text in self.texts if text) + ")?"
 
-    def write(self, value: np.generic | np.ndarray) -> str:  # type: ignore[type-arg]
+    def write(self, value: np.generic | np.ndarray[Any, Any]) -> str:
         """The text of one place."""
         if self.is_sides:
             return "".join(letter for letter, there in zip(self.symbols, value, strict=True) if there)  # type: ignore[arg-type]

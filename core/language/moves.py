@@ -262,7 +262,7 @@ class Kind:
         found = self.regex.fullmatch(text)
         return self.understand(*found.groups()) if found else None
 
-    def understand(self, *parts: str) -> tuple[Any, ...] | None:
+    def understand(self, *parts: Any) -> tuple[Any, ...] | None:  # noqa: ANN401 (the texts of the pattern's groups)
         """The arguments of ``play`` from the parts of the text."""
         raise NotImplementedError
 
@@ -419,7 +419,7 @@ class Paint(Set):
     def _fields(self) -> list[str]:
         return [self.words[0]]
 
-    def play(self, hand: Hand, place: Cell, value: int) -> None:
+    def play(self, hand: Hand, place: Cell, value: int | list[int]) -> None:
         if self.holds(hand.seen, place, value):
             return
         key, colours = self.words[1], hand.seen[self.words[0]]
@@ -456,8 +456,8 @@ class Paint(Set):
                     trial.press(list(ARROWS)[side])
             except Refused:
                 continue
-            at = grid[(*trial.cursor(), int(trial.seen["cursor_quarter"]))]
-            if at in regions:
+            here = (*trial.cursor(), int(trial.seen["cursor_quarter"]))
+            if grid[here] in regions:
                 hand.take(trial)
                 return
         raise Refused("the cursor cannot get there")
