@@ -149,13 +149,17 @@ class PuzzleEnv:
         """
         token = self._token() if handle is None else handle.token
         words = _words(seed, self.num_envs)
-        return _jitted_reset(self._form, self.num_envs, token, words)
+        result: tuple[Handle, Timestep] = _jitted_reset(self._form, self.num_envs, token, words)
+        return result
 
     def step(self, handle: Handle, actions: Any) -> tuple[Handle, Timestep]:  # noqa: ANN401 (whatever is like an array)
         """Take one action in each game."""
         if not isinstance(handle, Handle):
             raise pp.InvalidAction(f"a step takes the handle that the last call returned, not {handle!r:.80}")
-        return _jitted_step(self._form, self.num_envs, handle, _actions(actions, (self.num_envs,)))
+        result: tuple[Handle, Timestep] = _jitted_step(
+            self._form, self.num_envs, handle, _actions(actions, (self.num_envs,))
+        )
+        return result
 
     def _token(self) -> jax.Array:
         if self._closed:
@@ -197,7 +201,8 @@ class PuzzleEnv:
     def init_timestep(self, seed: Any = None) -> tuple[jax.Array, Timestep]:  # noqa: ANN401 (as above)
         """The first state of a game, and what is seen there."""
         words = _words(random_seed() if seed is None else seed, None)
-        return _jitted_init(self._form, self.state_size, self.threads, words)
+        result: tuple[jax.Array, Timestep] = _jitted_init(self._form, self.state_size, self.threads, words)
+        return result
 
     def step_pure(self, state: jax.Array, action: Any) -> tuple[jax.Array, Timestep]:  # noqa: ANN401 (like an array)
         """Take an action: the next state, and what is seen there. No episode follows: a game that is over stays as it is.
@@ -207,7 +212,9 @@ class PuzzleEnv:
         state = jnp.asarray(state)
         if state.dtype != jnp.uint8 or state.shape[-1:] != (self.state_size,):
             raise pp.CorruptState(f"a state is uint8[{self.state_size}], not {state.dtype}{list(state.shape)}")
-        return _jitted_step_pure(self._form, self.threads, state, _actions(action, state.shape[:-1]))
+        actions = _actions(action, state.shape[:-1])
+        result: tuple[jax.Array, Timestep] = _jitted_step_pure(self._form, self.threads, state, actions)
+        return result
 
 
 # ---- what goes in
@@ -239,12 +246,12 @@ def _words(seed: Any, n: int | None) -> jax.Array:  # noqa: ANN401 (a number, an
     else:
         if not jnp.issubdtype(seed.dtype, jnp.integer):
             raise pp.InvalidSeed(f"a seed is a whole number or a key of jax.random, not {seed.dtype}{list(seed.shape)}")
-        numbers = seed
+        each = seed
         if n is not None and not seed.shape:
-            numbers = seed + jnp.arange(n, dtype=seed.dtype)
-        high = (numbers >> 32).astype(jnp.uint32) if seed.dtype.itemsize == 8 else jnp.zeros(numbers.shape, jnp.uint32)
-        sound = jnp.where(numbers < 0, jnp.uint32(2), jnp.uint32(1))
-        words = jnp.stack([numbers.astype(jnp.uint32), high, sound], -1)
+            each = seed + jnp.arange(n, dtype=seed.dtype)
+        high = (each >> 32).astype(jnp.uint32) if seed.dtype.itemsize == 8 else jnp.zeros(each.shape, jnp.uint32)
+        sound = jnp.where(each < 0, jnp.uint32(2), jnp.uint32(1))
+        words = jnp.stack([each.astype(jnp.uint32), high, sound], -1)
     if n is not None and words.shape != (n, 3):
         raise pp.InvalidSeed(f"{n} games need {n} seeds, not the shape {words.shape[:-1]}")
     return words
@@ -298,7 +305,8 @@ class _Form:
         fields = _fields(self.task, records)
         if isinstance(self.encoder, Both):
             return {**_state(self.encoder, fields), "pixels": pictures}
-        return _ENCODE.get(type(self.encoder), _by_callback)(self.encoder, fields)
+        encoding: Callable[[Any, Fields], Any] = _ENCODE.get(type(self.encoder), _by_callback)
+        return encoding(self.encoder, fields)
 
     def timestep(self, results: list[jax.Array], returns: Any = None) -> Timestep:  # noqa: ANN401 (an array or None)
         """What a step led to, from the results of its call without the first."""
@@ -353,7 +361,8 @@ def _items(encoder: Encoder, fields: Fields) -> list[jax.Array]:
 
 def _flat(encoder: Flat, fields: Fields) -> jax.Array:
     columns = [column.astype(jnp.float32) for column in _items(encoder, fields)]
-    return (jnp.concatenate(columns, -1) - encoder.scaler.low) * encoder.scaler.scale
+    vector: jax.Array = (jnp.concatenate(columns, -1) - encoder.scaler.low) * encoder.scaler.scale
+    return vector
 
 
 def _one_hot(encoder: OneHot, fields: Fields) -> jax.Array:
@@ -438,7 +447,9 @@ def _jitted_step(form: _Form, n: int, handle: Handle, actions: jax.Array) -> tup
     return Handle(token, jnp.where(timestep.done, 0, timestep.episode_return)), timestep
 
 
-def _call_pure(form: _Form, name: str, size: int, threads: int, lead: tuple[int, ...], *arguments: jax.Array) -> Any:  # noqa: ANN401
+def _call_pure(
+    form: _Form, name: str, size: int, threads: int, lead: tuple[int, ...], *arguments: jax.Array
+) -> tuple[jax.Array, Timestep]:
     _register()
     task = form.task
     which = _fixed(task.puzzle, task.game_id or task.params)

@@ -54,7 +54,8 @@ def rate(play: Play, seconds: float) -> float:
 
 def _total(tree: Any) -> jax.Array:  # noqa: ANN401 (any tree of arrays)
     """All that is observed, summed up: else the compiler would leave out what nobody reads."""
-    return sum((leaf.astype(jnp.float32).sum() for leaf in jax.tree.leaves(tree)), jnp.float32(0))
+    total: jax.Array = sum((leaf.astype(jnp.float32).sum() for leaf in jax.tree.leaves(tree)), jnp.float32(0))
+    return total
 
 
 def scanner(step: Callable[[Any, jax.Array], Any], start: Any, n: int) -> Play:  # noqa: ANN401 (what the step carries)

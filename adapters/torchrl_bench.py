@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,13 +32,13 @@ class Row:
     """EnvBase.step, with all that is seen in fresh TensorDicts."""
 
 
-def choices(n_actions: int) -> list[np.ndarray]:  # type: ignore[type-arg]
+def choices(n_actions: int) -> list[np.ndarray[Any, Any]]:
     """Actions for some steps, drawn beforehand."""
     random = np.random.default_rng(1)
     return [random.integers(n_actions, size=BATCH) for _ in range(CHOICES)]
 
 
-def rate(restart: Callable[[], object], steps: list[Callable[[], object]], seconds: float) -> float:
+def rate(restart: Callable[[], object], steps: Sequence[Callable[[], object]], seconds: float) -> float:
     """Steps a second, timed without the restarts: a game that is over is not stepped, and would be measured as fast."""
     taken, rounds = 0.0, 0
     while taken < seconds:
