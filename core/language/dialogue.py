@@ -186,6 +186,7 @@ class Dialogue:
             problems.append(f"the message has {len(text)} characters; {MAX_MESSAGE} is the most")
             return []
         moves: list[Move] = []
+        said = 0
         for piece in re.split(r"[;,\n\r]+", last_block(text)):
             if not piece.strip():
                 continue
@@ -196,11 +197,12 @@ class Dialogue:
                 if len(problems) >= MAX_PROBLEMS:
                     break
                 continue
+            said += sum(move.times for move in found)
+            if said > MAX_MOVES:
+                problems.append(f"a message has at most {MAX_MOVES} moves")
+                break
             if not problems:
                 moves.extend(found)
-            if len(moves) > MAX_MOVES:
-                problems.append(f"a message has at most {MAX_MOVES} moves")
-                return moves[:MAX_MOVES]
         if not moves and not problems:
             problems.append("the message has no move")
         return moves
