@@ -22,13 +22,13 @@ MAX_BODY = 4 * MAX_MESSAGE
 """The longest message that the server reads, in bytes: a character takes up to four."""
 
 
-class Message(Action):  # type: ignore[misc]
+class Message(Action):
     """What the player says."""
 
     message: str = Field(max_length=MAX_MESSAGE)
 
 
-class Told(Observation):  # type: ignore[misc]
+class Told(Observation):
     """What the player is told. The reward is what the message added to the score."""
 
     text: str = ""
@@ -39,7 +39,7 @@ class Told(Observation):  # type: ignore[misc]
     solved: bool = False
 
 
-class Game(State):  # type: ignore[misc]
+class Game(State):
     """Which game is played."""
 
     puzzle: str = ""
@@ -47,7 +47,7 @@ class Game(State):  # type: ignore[misc]
     turns: int = 0
 
 
-class PuzzleEnvironment(Environment[Message, Told, Game]):  # type: ignore[misc]
+class PuzzleEnvironment(Environment[Message, Told, Game]):
     """One game after the other.
 
     Args:

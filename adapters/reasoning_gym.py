@@ -44,7 +44,7 @@ class PuzzleConfig:
         pp.canonical_params(self.puzzle, self.params)
 
 
-class PuzzleDataset(ProceduralDataset):  # type: ignore[misc]
+class PuzzleDataset(ProceduralDataset):
     """Instances of one puzzle; the answer of an entry is one way to solve it, and any other counts as much."""
 
     def __init__(self, config: PuzzleConfig) -> None:
@@ -92,7 +92,7 @@ def register() -> list[str]:
     for puzzle in pp.puzzles():
         if dataset_name(puzzle) in DATASETS:
             continue
-        config = dataclass(
+        config: Any = dataclass(
             type(f"{puzzle.title()}Config", (PuzzleConfig,), {"puzzle": puzzle, "__annotations__": {"puzzle": str}})
         )
 

@@ -27,7 +27,7 @@ __all__ = ["PuzzleEnv", "PuzzleTaskset"]
 SYSTEM = "You solve puzzles. Think first if you like, then give your moves in one ``` block, one on each line."
 
 
-class PuzzleConfig(vf.TasksetConfig):  # type: ignore[misc]
+class PuzzleConfig(vf.TasksetConfig):
     """Which puzzles are played."""
 
     puzzle: str = "solo"
@@ -38,17 +38,17 @@ class PuzzleConfig(vf.TasksetConfig):  # type: ignore[misc]
     """Decides all instances."""
 
 
-class PuzzleData(vf.TaskData):  # type: ignore[misc]
+class PuzzleData(vf.TaskData):
     """One instance."""
 
     puzzle: str
     game_id: str
 
 
-class PuzzleTask(vf.Task[PuzzleData, vf.State, vf.TaskConfig]):  # type: ignore[misc]
+class PuzzleTask(vf.Task[PuzzleData, vf.State, vf.TaskConfig]):
     """One instance, and what an answer to it is worth."""
 
-    @vf.reward
+    @vf.reward  # type: ignore[untyped-decorator]
     async def puzzle_score(self, trace: Any) -> float:  # noqa: ANN401 (the framework's)
         """The score of the game that was played, or of the one answer."""
         if "score" in trace.info:
@@ -56,7 +56,7 @@ class PuzzleTask(vf.Task[PuzzleData, vf.State, vf.TaskConfig]):  # type: ignore[
         return verdict(self.data.puzzle, self.data.game_id, trace.last_reply).score
 
 
-class PuzzleTaskset(vf.Taskset[PuzzleTask, PuzzleConfig]):  # type: ignore[misc]
+class PuzzleTaskset(vf.Taskset[PuzzleTask, PuzzleConfig]):
     """Instances without end; the k-th is always the same."""
 
     INFINITE = True
@@ -79,7 +79,7 @@ class PuzzleTaskset(vf.Taskset[PuzzleTask, PuzzleConfig]):  # type: ignore[misc]
             yield PuzzleTask(data, self.config.task)
 
 
-class PuzzleEnvConfig(vf.EnvConfig):  # type: ignore[misc]
+class PuzzleEnvConfig(vf.EnvConfig):
     """Who plays, and how long."""
 
     # A game needs no tools and no sandbox: the null harness only talks.
@@ -88,7 +88,7 @@ class PuzzleEnvConfig(vf.EnvConfig):  # type: ignore[misc]
     """How many messages a game takes, 0 for no limit. The last one counts in full."""
 
 
-class PuzzleEnv(vf.Env[PuzzleEnvConfig]):  # type: ignore[misc]
+class PuzzleEnv(vf.Env[PuzzleEnvConfig]):
     """One game turn by turn: every reply is played at once, and the answer to it is the next message."""
 
     async def run(self, task: Any, agents: Any) -> None:  # noqa: ANN401 (the framework's)

@@ -32,12 +32,12 @@ class Board:
             now = b"".join(seen[layer.name].tobytes() for layer in layers)
             parts.append(
                 self._section(_title(layers), now, lambda title, layers=layers: self._write_grid(title, layers, seen))
-            )  # type: ignore[misc]
+            )
         for field in self._lists:
             view = seen[field.name]
             parts.append(
                 self._section(field.name, view.tobytes(), lambda title, view=view: self._write_list(title, view))
-            )  # type: ignore[misc]
+            )
         parts.extend(f"{field.name}: {int(seen[field.name])}" for field in self._numbers)
         return "\n".join(parts)
 

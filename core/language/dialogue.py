@@ -177,7 +177,7 @@ class Dialogue:
         problems = problems[:MAX_PROBLEMS] + self.broken_rules()[:MAX_PROBLEMS]
         return Reply(self.done, tuple(played), tuple(problems), self.board())
 
-    def _understand(self, text: str, problems: list[str]) -> list[Move]:
+    def _understand(self, text: object, problems: list[str]) -> list[Move]:
         """The moves before the first piece of a message that is not understood; all such pieces are told."""
         if not isinstance(text, str):
             problems.append("a message is a text")
@@ -278,7 +278,7 @@ class Dialogue:
         """The moves that can be said now and change something, keys last."""
         if self.done:
             return []
-        found, tried, seen = [], 0, self._session.observe()
+        found, tried, seen = list[str](), 0, self._session.observe()
         for kind in self.kinds:
             for text in kind.options(seen):
                 tried += 1
@@ -422,7 +422,7 @@ def _group(session: Session, keys: list[int], first: list[int] | None = None) ->
 
 
 def _until_change(copy: Session, expert: ExpertPolicy) -> list[int]:
-    keys, moves = [], copy.moves
+    keys, moves = list[int](), copy.moves
     while copy.moves == moves and not copy.ended and len(keys) < 1000:
         keys.append(expert(copy))
         copy.act(keys[-1])
@@ -493,9 +493,10 @@ class Progress:
             return min(float(now[self._name].max()) / top, 0.99) if top else 0.0
         if not self._name and not self._wanted:
             self._look_for(session)
-        wanted = self._wanted or {self._name: self._value}
+        wanted: dict[str, Any] = dict(self._wanted) or {self._name: self._value}
         if self._name == "" and not self._wanted:
             return 0.0
         first = sum(int(np.count_nonzero(self._start[name] != value)) for name, value in wanted.items())
         left = sum(int(np.count_nonzero(now[name] != value)) for name, value in wanted.items())
-        return max(0.0, min(0.99, 1 - left / max(1, first)))
+        # A board may look solved from the start and count only after a move: nothing is earned by then.
+        return max(0.0, min(0.99, 1 - left / first)) if first else 0.0

@@ -86,7 +86,7 @@ class Layer:
             return "(?:[0-9]+)?"
         return "(?:" + "|".join(re.escape(text) for text in self.texts if text) + ")?"
 
-    def write(self, value: np.generic | np.ndarray) -> str:  # type: ignore[type-arg]
+    def write(self, value: np.generic | np.ndarray) -> str:
         """The text of one place."""
         if self.is_sides:
             return "".join(letter for letter, there in zip(self.symbols, value, strict=True) if there)  # type: ignore[arg-type]

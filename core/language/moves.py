@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -262,13 +262,10 @@ class Kind:
         found = self.regex.fullmatch(text)
         return self.understand(*found.groups()) if found else None
 
-    def understand(self, *parts: str) -> tuple[Any, ...] | None:
-        """The arguments of ``play`` from the parts of the text."""
-        raise NotImplementedError
-
-    def play(self, hand: Hand, *what: Any) -> None:  # noqa: ANN401 (what ``understand`` gave)
-        """Press the keys of it."""
-        raise NotImplementedError
+    understand: Callable[..., tuple[Any, ...] | None]
+    """The arguments of ``play`` from the parts of the text; None where it is something else."""
+    play: Callable[..., None]
+    """Press the keys of it."""
 
     def describe(self, change: Change) -> Iterator[str]:
         """Texts that may say what happened; each is tried before it is used."""
@@ -419,7 +416,7 @@ class Paint(Set):
     def _fields(self) -> list[str]:
         return [self.words[0]]
 
-    def play(self, hand: Hand, place: Cell, value: int) -> None:
+    def play(self, hand: Hand, place: Cell, value: int | list[int]) -> None:
         if self.holds(hand.seen, place, value):
             return
         key, colours = self.words[1], hand.seen[self.words[0]]
@@ -456,8 +453,8 @@ class Paint(Set):
                     trial.press(list(ARROWS)[side])
             except Refused:
                 continue
-            at = grid[(*trial.cursor(), int(trial.seen["cursor_quarter"]))]
-            if at in regions:
+            row, column = trial.cursor()
+            if int(grid[row, column, int(trial.seen["cursor_quarter"])]) in regions:
                 hand.take(trial)
                 return
         raise Refused("the cursor cannot get there")
