@@ -18,7 +18,7 @@ except ImportError as error:
     raise ImportError("the MCP adapter needs an extra: pip install 'puzzleport[mcp]'") from error
 
 
-def server(max_games: int = 64, timeout: float = 10.0) -> MCPServer[Any]:
+def server(max_games: int = 64, timeout: float = 60.0) -> MCPServer[Any]:
     """A server with tools to start, see and play games.
 
     Args:

@@ -60,7 +60,7 @@ class PuzzleEnvironment(Environment[Message, Told, Game]):
     SUPPORTS_CONCURRENT_SESSIONS = True
 
     def __init__(
-        self, puzzle: str = "solo", params: str | None = None, *, max_turns: int = 0, timeout: float = 10.0
+        self, puzzle: str = "solo", params: str | None = None, *, max_turns: int = 0, timeout: float = 60.0
     ) -> None:
         super().__init__()
         self.puzzle, self.params, self.max_turns, self.timeout = puzzle, params, max_turns, timeout
@@ -122,7 +122,7 @@ def application(
     params: str | None = None,
     *,
     max_turns: int = 0,
-    timeout: float = 10.0,
+    timeout: float = 60.0,
     max_sessions: int = 1000,
     session_timeout: float = 600.0,
 ) -> Any:  # noqa: ANN401 (a FastAPI application)

@@ -254,6 +254,7 @@ class Batch:
         buffers.width, buffers.height = size
         buffers.form = picture_form(channels_first, grey)
         self._check(lib.pz_batch_bind(self._open(), buffers))
+        self._buffers = buffers
         return frames, final
 
     def session(self, slot: int) -> Session:

@@ -15,7 +15,7 @@ from .common import PuzzleName
 @click.option("--max-sessions", default=1000, show_default=True, help="How many games are played at once.")
 @click.option("--session-timeout", default=600.0, show_default=True, help="Seconds after which an idle game is closed.")
 @click.option("--max-turns", default=0, show_default=True, help="How many messages a game takes, 0 for no limit.")
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds that generating a puzzle may take.")
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds that generating a puzzle may take.")
 def serve(
     puzzle: str,
     params: str | None,

@@ -187,6 +187,7 @@ class Dialogue:
             problems.append(f"the message has {len(text)} characters; {MAX_MESSAGE} is the most")
             return []
         moves: list[Move] = []
+        said = 0
         for piece in re.split(r"[;,\n\r]+", last_block(text)):
             if not piece.strip():
                 continue
@@ -197,11 +198,12 @@ class Dialogue:
                 if len(problems) >= MAX_PROBLEMS:
                     break
                 continue
+            said += sum(move.times for move in found)
+            if said > MAX_MOVES:
+                problems.append(f"a message has at most {MAX_MOVES} moves")
+                break
             if not problems:
                 moves.extend(found)
-            if len(moves) > MAX_MOVES:
-                problems.append(f"a message has at most {MAX_MOVES} moves")
-                return moves[:MAX_MOVES]
         if not moves and not problems:
             problems.append("the message has no move")
         return moves
@@ -499,4 +501,5 @@ class Progress:
             return 0.0
         first = sum(int(np.count_nonzero(self._start[name] != value)) for name, value in wanted.items())
         left = sum(int(np.count_nonzero(now[name] != value)) for name, value in wanted.items())
-        return max(0.0, min(0.99, 1 - left / max(1, first)))
+        # A board may look solved from the start and count only after a move: nothing is earned by then.
+        return max(0.0, min(0.99, 1 - left / first)) if first else 0.0

@@ -33,7 +33,7 @@ def verdict(puzzle: str, game_id: str, answer: str, *, timeout: float = DEFAULT_
     Every solution counts that the engine accepts, not only the one that it has in mind. An answer that is neither, or an
     unchanged board, scores 0.
     """
-    with Dialogue(puzzle, game_id=game_id, max_steps=0, timeout=timeout) as dialogue:
+    with Dialogue(puzzle, game_id=game_id, timeout=timeout) as dialogue:
         return judge(dialogue, answer)
 
 

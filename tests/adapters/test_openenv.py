@@ -8,6 +8,7 @@ from .own_venv import python_with, run
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # most of it is the installation
 def test_games_over_the_wire(tmp_path):
     python = python_with(tmp_path / "venv", "openenv>=0.10,<0.11", "uvicorn")
     assert "all is well" in run(python, "openenv_play.py")

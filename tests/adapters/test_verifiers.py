@@ -8,6 +8,7 @@ from .own_venv import python_with, run
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # most of it is the installation
 def test_episodes_of_one_turn_and_of_many(tmp_path):
     python = python_with(tmp_path / "venv", "verifiers>=0.4,<0.5")
     assert "all is well" in run(python, "verifiers_play.py")

@@ -80,6 +80,18 @@ def test_the_score_grows_along_the_experts_way() -> None:
     assert len(grows) >= 30, sorted(set(pp.puzzles()) - grows)
 
 
+def test_a_board_that_looks_solved_from_the_start_has_earned_nothing() -> None:
+    """The engine counts this one as solved only after a move."""
+    game_id = "2x3b1#9223372036854775814"
+    with Dialogue("netslide", game_id=game_id) as dialogue:
+        assert dialogue.score == 0.0
+        assert (
+            verdict("netslide", game_id, "banana").score == verdict("netslide", game_id, dialogue.board()).score == 0.0
+        )
+        dialogue.solve()
+        assert dialogue.score == 1.0
+
+
 def test_moves_are_at_most_half_as_many_as_keys() -> None:
     shares = []
     for name in pp.puzzles():
