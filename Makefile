@@ -1,68 +1,96 @@
-# The newcomer's path: make demo, make test. Everything lands in .venv and build/.
+# The newcomer's path: make demo, make test. Everything lands in .venv and build/. `make help` lists the rest.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 STAMP := $(VENV)/.installed
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-script-location
 NEWEST := build/newest-gymnasium
+# PyTorch's own index of CPU builds, where the configured index has only the build for CUDA: make test TORCH_INDEX=URL
+TORCH_INDEX ?=
+TORCH := $(shell sed -n 's/^torch==//p' requirements/torch.txt)
 
-.PHONY: install demo test lint types bench golden gallery fuzz sanitize torture docs clean
+.DEFAULT_GOAL := install
+.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants docs engine-bundle clean
 
-install: build
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-# The build tools come first and the package is built without isolation: then a second build finds the objects of the first.
-$(STAMP): pyproject.toml $(wildcard requirements/*.txt)
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade pip
-	$(PIP) -r requirements/build.txt
-	$(PIP) -r requirements/torch.txt
-	$(PIP) -r requirements/test.txt
-	touch $(STAMP)
+check: ## look for what a build needs: Python, venv, headers, a C compiler, the engine's source
+	@$(PYTHON) native/check.py
 
-# Sources in C need a build before they are seen; ninja does only what is needed.
-.PHONY: build
-build: $(STAMP)
-	$(PIP) --no-build-isolation --no-deps --editable .
+install: build ## build the package into .venv, with its command line
 
-demo: build
-	$(BIN)/puzzleport demo
+# Only what a build and the command line need: this is what a newcomer waits for.
+$(CORE): pyproject.toml requirements/build.txt requirements/core.txt
+	@$(PYTHON) native/check.py
+	@echo "making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "installing the build tools, numpy, click, rich and pillow"
+	@$(PIP) -r requirements/build.txt -r requirements/core.txt
+	@touch $(CORE)
+
+# All frameworks, and what tests them. torch comes first, so that nothing else chooses a build of it.
+$(STAMP): $(CORE) requirements/torch.txt requirements/test.txt
+	@echo "installing torch $(TORCH) for the CPU"
+	@$(PIP) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) "torch==$(TORCH)+cpu" 2>/dev/null \
+	|| { echo "the index has no torch $(TORCH)+cpu: installing its usual build (TORCH_INDEX=URL names another index)"; \
+	     $(PIP) -r requirements/torch.txt; }
+	@echo "installing the frameworks and the test tools: this takes minutes"
+	@$(PIP) -r requirements/test.txt
+	@touch $(STAMP)
+
+# The build tools stay in .venv, without isolation: then a second build finds the objects of the first, and ninja does
+# only what is needed.
+build: $(CORE)
+	@echo "building puzzleport"
+	@$(PIP) --no-build-isolation --no-deps --editable .
+
+demo: build ## watch the expert solve puzzles in the terminal; nothing but the core is installed
+	@$(BIN)/puzzleport demo --out build/demo
 
 # The second run is for the other end of the Gymnasium releases that are supported.
-test: build lint types
+test: $(STAMP) build lint types ## install all frameworks and run every test
 	$(BIN)/python -m pytest -n auto
 	$(PIP) --upgrade --no-deps --target $(NEWEST) 'gymnasium<2'
 	PYTHONPATH=$(NEWEST) $(BIN)/python -m pytest -n auto -q tests/adapters/test_gymnasium.py tests/adapters/test_minari.py
 
-lint: $(STAMP)
+lint: $(STAMP) ## check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	find native -name engine -prune -o -name '*.[ch]' -print | xargs $(BIN)/clang-format --dry-run --Werror
 
-types: build
+types: $(STAMP) build ## check types
 	$(BIN)/python tools/check_types.py
 
-bench: build
+bench: build ## measure steps a second
 	$(BIN)/puzzleport bench
 
-golden: build
+golden: $(STAMP) build ## write the golden playthroughs and pictures anew
 	$(BIN)/python -m tests.golden_playthrough
+	$(BIN)/python -m tests.golden_fields
 
-gallery: build
+gallery: build ## draw the contact sheet of all puzzles
 	$(BIN)/python tools/gallery.py docs/gallery.png
 
-docs: build
+docs: $(STAMP) build ## write the pages of the puzzles and build the site
 	$(BIN)/python tools/docs.py
 	$(BIN)/python -m mkdocs build --strict
 
-fuzz: build
+fuzz: $(STAMP) build ## fuzz the C side
 	bash tools/fuzz.sh
 
-sanitize: build
+sanitize: $(STAMP) build ## run the C side under sanitizers
 	bash tools/sanitize.sh
 
-# Hostile threads, forks, signals, exits and saves; SECONDS=3600 for longer.
-torture: build
+engine-bundle: ## write the engine's tarball to engine/, where builds without a network find it
+	@$(PYTHON) native/engine.py --bundle engine
+
+torture: $(STAMP) build ## hostile threads, forks, signals, exits and saves; SECONDS=3600 for longer
 	$(BIN)/python -m tests.torture --seconds $(or $(SECONDS),300)
 
-clean:
+mutants: $(STAMP) build ## break one line at a time and see whether the tests notice; an hour for 300
+	$(BIN)/python tools/mutants.py --sample $(or $(SAMPLE),300) --out build/mutants.csv
+
+clean: ## remove what was built and installed
 	rm -rf $(VENV) build dist site

@@ -177,7 +177,10 @@ class BatchedPuzzleEnvironment(_Environment):
         self._fresh = True
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None) -> dm_env.TimeStep:
-        """Start the next episode in all slots; with a seed the first of the streams ``seed + i``, or of each its own."""
+        """Start the next episode in all slots.
+
+        With one seed, slot i plays the stream of ``seed + i``; of several seeds, each slot gets its own.
+        """
         self._episodes.start(seed)
         self._fresh = False
         return self._timestep(np.zeros(self.num_envs))

@@ -8,7 +8,6 @@ and ``rlp/Puzzle-v0`` (the paper's environment and keywords). So does the prefix
 from __future__ import annotations
 
 import contextlib
-import string
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import puzzleport as pp
-from puzzleport.encode import Leaf, Tree
+from puzzleport.adapters.gymnasium_spaces import space_of, with_mask
 from puzzleport.encode.state import State
+from puzzleport.errors import quote
 
 try:
     import gymnasium as gym
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 RENDER_MODES = ("human", "rgb_array", "ansi")
+# What gymnasium.utils.play calls keys: characters, and SDL's numbers of those that have none.
+KEYS: dict[str | int, str] = {
+    "w": "UP", "s": "DOWN", "a": "LEFT", "d": "RIGHT", "\r": "SELECT", " ": "SELECT2", "c": "CTRL", "u": "UNDO",
+    1073741906: "UP", 1073741905: "DOWN", 1073741904: "LEFT", 1073741903: "RIGHT",
+}  # fmt: skip
 AUTORESET = {
     AutoresetMode.NEXT_STEP: "next_step",
     AutoresetMode.SAME_STEP: "same_step",
@@ -39,35 +44,10 @@ AUTORESET = {
 }
 
 
-def space_of(tree: Tree, mask_size: int = 0) -> spaces.Space[Any]:
-    """A tree of arrays as a space; with a mask beside them, one of as many actions."""
-    if isinstance(tree, Leaf):
-        if tree.dtype.kind == "U":
-            space: spaces.Space[Any] = spaces.Text(int(tree.high), min_length=int(tree.low), charset=string.printable)
-        else:
-            # Gymnasium warns of a range of one value: a field that these parameters leave no choice gets a second.
-            space = spaces.Box(tree.low, max(tree.high, tree.low + 1), tree.shape, tree.dtype.type)
-        return space if not mask_size else spaces.Dict({"observation": space, "action_mask": mask_space(mask_size)})
-    parts = {name: space_of(part) for name, part in tree.items()}
-    return spaces.Dict({**parts, "action_mask": mask_space(mask_size)} if mask_size else parts)
-
-
-def mask_space(size: int) -> spaces.MultiBinary:
-    """The space of masks of so many actions: int8, as ``Discrete.sample`` takes them."""
-    return spaces.MultiBinary(size)
-
-
-def with_mask(observation: Any, mask: Array) -> dict[str, Any]:  # noqa: ANN401 (one array or a dict of them)
-    """An observation with the mask in it: beside the fields, or beside the one array."""
-    if not isinstance(observation, dict):
-        observation = {"observation": observation}
-    return {**observation, "action_mask": mask}
-
-
 def check_render_mode(mode: str | None, modes: Sequence[str] = RENDER_MODES) -> str | None:
     """One of the modes, or UnknownOption."""
     if mode is not None and mode not in modes:
-        raise pp.UnknownOption(f"render_mode is one of {', '.join(modes)}, not {mode!r:.80}")
+        raise pp.UnknownOption(f"render_mode is one of {', '.join(modes)}, not {quote(mode)}")
     return mode
 
 
@@ -129,7 +109,9 @@ class PuzzleEnv(gym.Env[Any, Any]):
         options = options or {}
         unknown = options.keys() - {"game_id", "params"}
         if unknown:
-            raise pp.UnknownOption(f"unknown reset options {sorted(unknown)}; there are game_id and params")
+            raise pp.UnknownOption(
+                f"unknown reset options {quote(sorted(unknown, key=str))}; there are game_id and params"
+            )
         opened = self._episodes.started
         self._episodes.start(seed, **options)
         if not opened:
@@ -185,15 +167,25 @@ class PuzzleEnv(gym.Env[Any, Any]):
             return None
         if self.render_mode == "ansi":
             return session.text()
-        picture = session.pixels(self.task.width, self.task.height)
         if self.render_mode == "rgb_array":
-            return picture
+            return session.pixels(self.task.width, self.task.height)
         if self._window is None:
             from puzzleport.window import Window
 
             self._window = Window(self.task.spec.title, self.metadata["render_fps"])
-        self._window.show(picture)
+        self._window.show(session)
         return None
+
+    def get_keys_to_action(self) -> dict[tuple[str | int, ...], int]:
+        """The keys for ``gymnasium.utils.play``: arrows or WASD, Enter, Space, C, U and digits.
+
+        Give it ``wait_on_player=True``: no action of a puzzle means to wait.
+        """
+        numbers = {name: number for number, name in enumerate(self.action_names)}
+        found: dict[tuple[str | int, ...], int] = {
+            (key,): numbers[name] for key, name in KEYS.items() if name in numbers
+        }
+        return found | {(name,): number for name, number in numbers.items() if name.isdigit()}
 
     def close(self) -> None:
         """Free the native side and the window. Closing twice is fine."""
@@ -304,7 +296,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         options = options or {}
         unknown = options.keys() - {"reset_mask"}
         if unknown:
-            raise pp.UnknownOption(f"unknown reset options {sorted(unknown)}; there is reset_mask")
+            raise pp.UnknownOption(f"unknown reset options {quote(sorted(unknown, key=str))}; there is reset_mask")
         self.episodes.start(seed, options.get("reset_mask"))
         self._over = self.batch.result.ended == 1
         return self._result(self.batch.result.status > 0, self.batch.result.repeats.copy())

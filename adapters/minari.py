@@ -6,8 +6,10 @@ pays, and ``recover_environment()`` makes that environment again.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ import numpy as np
 
 import puzzleport as pp
 from puzzleport.benchmark.evaluation_sets import check_training_seed
+from puzzleport.errors import quote
 from puzzleport.files import aside, write
 from puzzleport.session import episode_seed, random_seed
 
@@ -39,6 +42,10 @@ if TYPE_CHECKING:
 
 OBSERVATIONS = ("state", "flat", "one_hot", "tokens", "graph")
 """What a dataset may show. Pictures would make it huge: play its actions again where they are wanted."""
+
+
+EPISODES_AT_ONCE = 32
+ROOM = 4 << 20  # bytes that must be free beside the data; 32 empty episodes take about one megabyte
 
 
 def default_id(puzzle: str, params: str) -> str:
@@ -85,12 +92,14 @@ def collect_demos(
     if episodes < 1:
         raise ValueError("a dataset takes at least one episode")
     if task.observation not in OBSERVATIONS:
-        raise pp.UnknownOption(f"a dataset shows one of {', '.join(OBSERVATIONS)}, not {task.observation!r:.80}")
+        raise pp.UnknownOption(f"a dataset shows one of {', '.join(OBSERVATIONS)}, not {quote(task.observation)}")
     seed = random_seed() if task.seed is None else check_training_seed(task.seed)
     policy = policy or pp.ExpertPolicy(puzzle)
     player = getattr(policy, "__name__", type(policy).__name__)
     dataset_id = dataset_id or default_id(puzzle, params)
-    root = get_dataset_path() if root is None else Path(root)
+    root = Path(
+        get_dataset_path() if root is None else root
+    ).resolve()  # HDF5 reads a relative path from the file's folder
     path = _place(root, dataset_id)
     about: list[dict[str, Any]] = []
     with gym.make(env_id(puzzle), params=task.game_id or params, **options) as env, aside(path) as part:
@@ -110,9 +119,13 @@ def collect_demos(
         inner = env.unwrapped
         assert isinstance(inner, PuzzleEnv)
         seeds = [episode_seed(seed, episode) for episode in range(episodes)]
-        storage.update_episodes(_play(inner, policy, seeds, keep_failures, about, progress))
+        played = _play(inner, policy, seeds, keep_failures, about, progress)
+        while some := list(islice(played, EPISODES_AT_ONCE)):
+            _make_sure_of_room(part, sum(_size(episode) for episode in some))
+            storage.update_episodes(some)
         if not about:
             raise ValueError(f"{puzzle} {params}: {player} solved none of {episodes} games")
+        _make_sure_of_room(part, sum(len(str(one)) for one in about))
         storage.update_episode_metadata(about)
     for namespace in list(path.relative_to(root).parents)[:-1]:
         if not (root / namespace / NAMESPACE_METADATA_FILENAME).exists():
@@ -125,11 +138,39 @@ def _place(root: Path, dataset_id: str) -> Path:
     try:
         parse_dataset_id(dataset_id)
     except (ValueError, TypeError):  # the latter where the version is missing
-        raise ValueError(f"a dataset id is written namespace/name-v0, not {dataset_id!r}") from None
+        raise ValueError(f"a dataset id is written namespace/name-v0, not {quote(dataset_id)}") from None
     path = root / dataset_id
     if path.exists():
         raise ValueError(f"there is a dataset {dataset_id} in {root} already: remove it, or choose another id")
     return path
+
+
+def _make_sure_of_room(folder: Path, size: int) -> None:
+    """OSError where the disk does not hold so many bytes more.
+
+    The HDF5 library does not survive a full disk: it fails to close its file, and takes the process with it. So it is never
+    given more than there was room for just before. Zeros are written at the end of its own file, so that a quota or a limit
+    on the size of files counts too.
+    """
+    (data,) = folder.rglob("*.hdf5")
+    before = data.stat().st_size
+    try:
+        with data.open("ab", buffering=0) as file:
+            missing = ROOM + 4 * size  # HDF5 takes about twice the size of arrays, and kilobytes for every name
+            while missing > 0:
+                missing -= file.write(bytes(min(missing, 1 << 20)))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder.parent)) from None
+    finally:
+        os.truncate(data, before)
+
+
+def _size(episode: EpisodeBuffer) -> int:
+    """Bytes of an episode's arrays."""
+    observations: Any = episode.observations
+    arrays = observations.values() if isinstance(observations, dict) else [observations]
+    masks: Any = episode.infos
+    return sum(int(array.nbytes) for array in [*arrays, masks["action_mask"]]) + 16 * len(episode)
 
 
 def _play(

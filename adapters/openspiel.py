@@ -150,7 +150,7 @@ def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, stepwise: bool = F
         max_num_players=1,
         min_num_players=1,
         provides_information_state_string=True,
-        # There is such a tensor, but who sees this flag prefers it, and to a learner every path would be a new state.
+        # There is such a tensor, but learners that see this flag prefer it, and then every path is a new state to them.
         provides_information_state_tensor=False,
         provides_observation_string=True,
         provides_observation_tensor=True,
@@ -252,11 +252,11 @@ class PuzzleState(pyspiel.State):
             self._pay: GamePay | None = None
             self._reward = self._return = 0.0
 
-    def __getattr__(self, name: str) -> PuzzleGame | None:
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (what the slots hold)
         # After unpickling, which fills the dict only.
         if name == "_game":
             self._game = game = self.get_game()
-            return game  # type: ignore[no-any-return]
+            return game
         if name == "_seen_session":
             return None
         raise AttributeError(name)

@@ -14,8 +14,8 @@ Three environments, each with PettingZoo's ``env()``, ``raw_env()`` and ``parall
     >>> observation, reward, terminated, truncated, info = env.last()
     >>> env.step(env.action_space(env.agent_selection).sample(observation["action_mask"]))
 
-Every action is paid once. On one board its pay goes to all agents alike, whoever acted, and a step of the parallel form pays
-the sum over the actions that were taken in it. In a race each agent is paid for its own actions.
+Every action is paid once. On one board its pay goes to all agents alike, no matter which of them acted, and a step of
+the parallel form pays the sum over the actions that were taken in it. In a race each agent is paid for its own actions.
 
 Importing this module also registers ``puzzleport/solo_v0``, ``puzzleport/coop_v0`` and ``puzzleport/race_v0`` for
 ``pettingzoo.make("aec", ...)`` and ``pettingzoo.make("parallel", ...)``.
@@ -47,7 +47,8 @@ except ImportError as error:
 # PettingZoo's spaces are Gymnasium's.
 from gymnasium import spaces
 
-from puzzleport.adapters.gymnasium import RENDER_MODES, check_render_mode, space_of
+from puzzleport.adapters.gymnasium import RENDER_MODES, check_render_mode
+from puzzleport.adapters.gymnasium_spaces import space_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -197,7 +198,7 @@ class MultiAgentPuzzle:
         return self.action_spaces[agent]
 
     def render(self) -> Any:  # noqa: ANN401 (depends on the mode)
-        """A picture, the text board, or a window: the board with the cursor of who is to move, or all boards in a row."""
+        """A picture, the text board, or a window: the board as the agent that acts next sees it, or all boards."""
         if self.render_mode is None:
             return None
         if not self._boards[0].started:
@@ -299,7 +300,7 @@ class CoopParallelEnv(MultiAgentPuzzle, ParallelEnv[str, Any, Any]):
         return observations, infos
 
     def step(self, actions: dict[str, Any]) -> ParallelStep:
-        """Take an action for each agent; who gives none waits."""
+        """Take an action for each agent; an agent without one waits."""
         board, paid = self._boards[0], 0.0
         for agent, action in self._checked(actions).items():
             paid += self._act(agent, action)
@@ -343,14 +344,15 @@ def _for_one(options: dict[str, Any]) -> dict[str, Any]:
 class RaceParallelEnv(MultiAgentPuzzle, ParallelEnv[str, Any, Any]):
     """Agents solve the same instance, each on its own board; all act at once.
 
-    When somebody solves it, the race is over: who solved it in this cycle is paid as solved, everybody else as failed. Who
-    fails on its own, or is cut off by ``max_repeats``, drops out, and the others go on. Who waits is paid nothing.
+    When somebody solves it, the race is over: agents that solved it in this cycle are paid as solved, all others as
+    failed. An agent that fails on its own, or is cut off by ``max_repeats``, drops out, and the others go on. An agent
+    that waits is paid nothing.
 
-    What is seen of the others says how far they came without giving anything away, neither their boards nor how near to the
-    solution they are: ``others_moves``, how often each has changed its board (up to ``max_steps``), and ``others_status``, how
-    each stands (0, or -1 for who dropped out). The order is that of the agents from the next one on. Where ``observation`` is a
-    Dict, these are two entries more; in ``"flat"`` they stand at the end of the vector; with all other kinds they stand beside
-    ``observation``.
+    What is seen of the others says how far they came without giving anything away, neither their boards nor how near to
+    the solution they are: ``others_moves``, how often each has changed its board (up to ``max_steps``), and
+    ``others_status``, how each stands (0, or -1 for an agent that dropped out). The order is that of the agents from
+    the next one on. Where ``observation`` is a Dict, these are two entries more; in ``"flat"`` they stand at the end of
+    the vector; with all other kinds they stand beside ``observation``.
     """
 
     name = "puzzleport_race_v0"
@@ -424,7 +426,7 @@ class RaceParallelEnv(MultiAgentPuzzle, ParallelEnv[str, Any, Any]):
         }
 
     def step(self, actions: dict[str, Any]) -> ParallelStep:
-        """Take an action for each agent; who gives none waits."""
+        """Take an action for each agent; an agent without one waits."""
         taken, racing = self._checked(actions), self.agents
         rewards = {agent: self._act(agent, taken[agent]) if agent in taken else 0.0 for agent in racing}
         self._cycles += 1

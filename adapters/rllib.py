@@ -25,7 +25,8 @@ except ImportError as error:
     raise ImportError("the RLlib adapter needs an extra: pip install 'puzzleport[rllib]'") from error
 
 from puzzleport.adapters import pettingzoo
-from puzzleport.adapters.gymnasium import PuzzleEnv, space_of
+from puzzleport.adapters.gymnasium import PuzzleEnv
+from puzzleport.adapters.gymnasium_spaces import space_of
 from puzzleport.encode import Leaf
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium import spaces
 
 import puzzleport as pp
-from puzzleport.adapters.gymnasium import space_of
+from puzzleport.adapters.gymnasium_spaces import space_of
 from puzzleport.adapters.sb3 import sb3_vec_env
 from puzzleport.files import aside, write
 
@@ -113,7 +113,7 @@ class ModelPolicy:
         params: the engine's parameter string.
         undo: whether UNDO is in the action space.
         deterministic: whether it takes its likeliest action, rather than one that it draws.
-        observation: what it sees, where that is none of ``puzzleport.encode.KINDS``.
+        observation: what it sees, if that is not one of ``puzzleport.encode.KINDS``.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class ModelPolicy:
         wanted = self.model.observation_space
         for kind in pp.encode.KINDS if self.observation is None else (self.observation,):
             try:
-                task = pp.Task(puzzle, params, undo=undo, observation=kind, **_picture_size(wanted))
+                task = pp.Task(puzzle, params, undo=undo, observation=kind, **_picture_size(wanted))  # type: ignore[arg-type]
                 space = _as_sb3_sees(space_of(task.encoder.tree))
             except (pp.PuzzleError, ValueError):  # not every puzzle has every kind
                 continue
@@ -228,7 +228,7 @@ def _as_sb3_sees(space: spaces.Space[Any]) -> spaces.Space[Any]:
     """A space as SB3's algorithms keep it: pictures have their channels first."""
     if isinstance(space, spaces.Dict):
         return spaces.Dict({name: _as_sb3_sees(part) for name, part in space.items()})
-    if is_image_space(space) and not is_image_space_channels_first(space):
+    if isinstance(space, spaces.Box) and is_image_space(space) and not is_image_space_channels_first(space):
         return VecTransposeImage.transpose_space(space)
     return space
 
@@ -236,8 +236,8 @@ def _as_sb3_sees(space: spaces.Space[Any]) -> spaces.Space[Any]:
 def _picture_size(space: spaces.Space[Any]) -> dict[str, int]:
     """Width and height of the pictures in a space that has some."""
     for part in space.values() if isinstance(space, spaces.Dict) else (space,):
-        if len(part.shape or ()) == 3 and part.dtype == np.uint8:
-            return {"height": int(part.shape[1]), "width": int(part.shape[2])}
+        if isinstance(part, spaces.Box) and len(part.shape) == 3 and part.dtype == np.uint8:
+            return {"height": part.shape[1], "width": part.shape[2]}
     return {}
 
 
@@ -449,9 +449,9 @@ def _rollout_length(kind: type[BaseAlgorithm], steps: int, num_envs: int, settin
     longest = max(steps // (10 * num_envs), 1 if name == "train_freq" or num_envs > 1 else 2)
     batch = settings.get("batch_size", parameters["batch_size"].default if "batch_size" in parameters else 1) or 1
     whole = batch // gcd(batch, num_envs)
-    lengths = range(longest, longest // 2, -1)
-    lengths = [length for length in lengths if length % whole == 0] or list(lengths)
-    return {name: min(lengths, key=lambda length: ceil(steps / (length * num_envs)) * length)}
+    possible = range(longest, longest // 2, -1)
+    lengths = [length for length in possible if length % whole == 0]
+    return {name: min(lengths or possible, key=lambda length: ceil(steps / (length * num_envs)) * length)}
 
 
 def _policy_name(algorithm: str, space: spaces.Space[Any]) -> str:

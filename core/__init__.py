@@ -8,7 +8,7 @@
 This package knows no framework: see ``puzzleport.adapters`` for Gymnasium and the others.
 """
 
-from . import agents, encode
+from . import agents, encode, language
 from .agents.expert import ExpertPolicy, Hint
 from .animation import record
 from .batch import Batch, BatchStep, Rollout, rollout
@@ -33,7 +33,7 @@ from .rewards import PAPER_REWARDS, Rewards
 from .session import Session, Status, Step
 from .task import BatchEpisodes, Episodes, Stream, Task, TaskOptions
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "PAPER_REWARDS",
@@ -72,6 +72,7 @@ __all__ = [
     "canonical_params",
     "encode",
     "evalset",
+    "language",
     "optimal_steps",
     "puzzles",
     "record",

@@ -10,15 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import PuzzleError, UnknownOption
-
-
-def told(value: object) -> str:
-    """A value as a message quotes it: short, whatever it is."""
-    try:
-        return f"{value!r:.80}"
-    except Exception:  # its own repr may fail, and a number may be too long to be written
-        return f"a {type(value).__name__[:80]}"
+from .errors import PuzzleError, UnknownOption, quote
 
 
 def whole(value: object, what: str, low: int, high: int, error: type[PuzzleError] = UnknownOption) -> int:
@@ -30,7 +22,7 @@ def whole(value: object, what: str, low: int, high: int, error: type[PuzzleError
         except Exception:  # whatever the object's own method raises
             number = None
     if number is None or not low <= number <= high:
-        raise error(f"{what} is a whole number from {low} to {high}, not {told(value)}")
+        raise error(f"{what} is a whole number from {low} to {high}, not {quote(value)}")
     return number
 
 
@@ -43,7 +35,7 @@ def real(value: object, what: str, low: float, high: float = float("inf")) -> fl
         except Exception:  # as above
             number = float("nan")
     if not low <= number <= high or number == float("inf"):
-        raise UnknownOption(f"{what}, not {told(value)}")
+        raise UnknownOption(f"{what}, not {quote(value)}")
     return number
 
 

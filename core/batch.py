@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ._native import ffi, lib
-from .arguments import array, text, told, whole
-from .errors import InvalidAction, InvalidSeed, SessionClosed, UnknownOption, raise_for
+from .arguments import array, text, whole
+from .errors import InvalidAction, InvalidSeed, SessionClosed, UnknownOption, quote, raise_for
 from .puzzle_spec import PuzzleSpec, canonical_params, handle, layout, spec
 from .session import (
     DEFAULT_MAX_STEPS,
@@ -41,8 +41,8 @@ Policy = Literal["random", "masked"]
 Autoreset = Literal["off", "next_step", "same_step"]
 
 _AUTORESET = {"off": 0, "next_step": 1, "same_step": 2}
+MAX_EPISODES = 2**27  # a rollout keeps every one in memory
 _POLICIES = {"random": 0, "masked": 1}
-MAX_EPISODES = 2**31 - 1
 _OUTCOME = np.dtype([(name, np.int32) for name in ("changed", "status", "moves", "repeats", "steps", "ended")])
 
 
@@ -158,7 +158,7 @@ class Batch:
             try:
                 wanted = list(seed)
             except TypeError:
-                raise InvalidSeed(f"seed is a whole number or a sequence of them, not {told(seed)}") from None
+                raise InvalidSeed(f"seed is a whole number or a sequence of them, not {quote(seed)}") from None
         if len(wanted) != n:
             raise InvalidSeed(f"{n} sessions need {n} seeds, not {len(wanted)}")
         seeds, counts, begun = self._streams()
@@ -222,7 +222,7 @@ class Batch:
         if out is None:
             out = np.empty(shape, np.uint8)
         elif not issubclass(type(out), np.ndarray):
-            raise ValueError(f"out must be an array, not {told(out)}")
+            raise ValueError(f"out must be an array, not {quote(out)}")
         else:
             there = np.asarray(out)  # what numpy itself says of it, not a subclass
             if there.shape != shape or there.dtype != np.uint8 or not there.flags.c_contiguous:
@@ -354,7 +354,7 @@ def _choice(choices: dict[str, int], given: object) -> Any:  # noqa: ANN401 (the
     name = text(given)
     if name not in choices:
         what = "autoreset" if choices is _AUTORESET else "policy"
-        raise UnknownOption(f"{what} is one of {', '.join(choices)}, not {told(given)}")
+        raise UnknownOption(f"{what} is one of {', '.join(choices)}, not {quote(given)}")
     return name
 
 

@@ -59,6 +59,24 @@ class SessionClosed(PuzzleError, RuntimeError):
     """The session was used after its close()."""
 
 
+LONGEST_QUOTE = 80
+
+
+def quote(value: object) -> str:
+    """What was given, for a message: at most a line of it, however large it is.
+
+    >>> quote("x" * 10_000_000)[-5:]
+    'xx...'
+    """
+    try:
+        if isinstance(value, (str, bytes)):
+            value = value[: LONGEST_QUOTE + 1]
+        told = repr(value)
+    except Exception:  # its own repr may fail, and Python refuses to write out numbers of thousands of digits
+        told = f"a number of {value.bit_length():,} bits" if type(value) is int else f"a {type(value).__name__[:80]}"
+    return told if len(told) <= LONGEST_QUOTE else f"{told[: LONGEST_QUOTE - 3]}..."
+
+
 _BY_CODE: dict[int, type[PuzzleError]] = {
     lib.PZ_BAD_PARAMS: InvalidParams,
     lib.PZ_BAD_ID: InvalidGameID,

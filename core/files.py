@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
 @contextmanager
 def aside(path: str | Path) -> Iterator[Path]:
-    """A path to write to that becomes ``path`` when all went well, and disappears otherwise.
+    """A path to write to that becomes ``path`` when all went well, and disappears otherwise, with folders made for it.
 
     It keeps the suffix, by which many writers choose a format.
     """
     path = Path(path)
     part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    made = [folder for folder in path.parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield part
@@ -25,6 +26,9 @@ def aside(path: str | Path) -> Iterator[Path]:
         if part.is_dir():
             shutil.rmtree(part)
         part.unlink(missing_ok=True)
+        for folder in made:
+            with suppress(OSError):  # someone else's file may be in it by now, and after a success ours is
+                folder.rmdir()
 
 
 def write(path: str | Path, text: str) -> None:

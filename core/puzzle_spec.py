@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
-from .arguments import real, text, told
-from .errors import InvalidParams, UnknownPuzzle, raise_for
+from .arguments import real, text
+from .errors import InvalidParams, UnknownPuzzle, quote, raise_for
 
 MAX_CELLS = 2**24
 """The most that a field of an observation may have."""
@@ -42,7 +42,7 @@ class Field:
     high: int
     about: str
     is_ui: bool
-    """Whether it belongs to the cursor and its kin rather than to the board."""
+    """Whether it belongs to the cursor, or to what is held or selected with it, and not to the board."""
     offset: int
     """Where it starts in the record of all fields, in bytes."""
 
@@ -84,6 +84,10 @@ class PuzzleSpec:
     name: str
     title: str
     rules: str
+    words: tuple[str, ...]
+    """How boards and moves are written in words: what ``puzzleport.language`` goes by."""
+    goal: tuple[str, ...]
+    """The fields that make a solution; empty where the puzzle does not say."""
     actions: tuple[str, ...]
     presets: tuple[Preset, ...]
     default_params: str
@@ -100,6 +104,8 @@ class PuzzleSpec:
     """Whether UNDO is among the actions."""
     hidden: bool
     """Whether the player must not know all of the state."""
+    draws: str = ""
+    """What we draw over the engine's picture, so that it shows all that decides what the next key does; often nothing."""
 
     def fields(self, params: str | None = None) -> tuple[Field, ...]:
         """The fields of an observation under these parameters."""
@@ -121,7 +127,7 @@ def handle(puzzle: str) -> Any:  # noqa: ANN401 (a cffi pointer)
     name = text(puzzle)
     if name not in _handles():
         near = difflib.get_close_matches((name or "")[:80].lower().replace(" ", ""), _handles(), n=1, cutoff=0.0)
-        raise UnknownPuzzle(f"there is no puzzle {told(puzzle)}; did you mean {near[0]!r}?")
+        raise UnknownPuzzle(f"there is no puzzle {quote(puzzle)}; did you mean {near[0]!r}?")
     return _handles()[name]
 
 
@@ -158,6 +164,8 @@ def _spec(puzzle: str) -> PuzzleSpec:
         name=puzzle,
         title=_text(pointer.title),
         rules=_text(pointer.rules),
+        words=tuple(_text(pointer.words).splitlines()),
+        goal=tuple(_text(pointer.goal).split()),
         actions=tuple(names),
         presets=tuple(presets),
         default_params=presets[0].params if presets else _text(params[0]),
@@ -170,6 +178,7 @@ def _spec(puzzle: str) -> PuzzleSpec:
         has_text=bool(lib.pz_has_text(pointer)),
         undo=lib.PZ_UNDO in keys,
         hidden=bool(pointer.hidden),
+        draws=_text(pointer.draws),
     )
 
 
@@ -184,7 +193,7 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
     plain = text(params)
     if plain is None:
         raise InvalidParams(
-            f"{about.name}: parameters are a string such as {about.default_params!r}, not {told(params)}"
+            f"{about.name}: parameters are a string such as {about.default_params!r}, not {quote(params)}"
         )
     return _canonical(about.name, plain)
 
@@ -195,10 +204,10 @@ def _canonical(puzzle: str, params: str) -> str:
     if not re.fullmatch(about.params_pattern, params, re.ASCII):
         start = re.match(about.params_pattern, params, re.ASCII)
         understood = (
-            f"only its start {start[0]!r:.80} is understood" if start and start[0] else "nothing of it is understood"
+            f"only its start {quote(start[0])} is understood" if start and start[0] else "nothing of it is understood"
         )
         raise InvalidParams(
-            f"{puzzle}: {params!r:.80} is no parameter string: {understood}. "
+            f"{puzzle}: {quote(params)} is no parameter string: {understood}. "
             f"Write {about.easiest_params!r} or {about.default_params!r}: {'; '.join(about.params_help)}."
         )
     if about.params_alias:
@@ -207,7 +216,7 @@ def _canonical(puzzle: str, params: str) -> str:
     result = ffi.new("char **")
     code = lib.pz_params_canonical(handle(puzzle), params.encode(), 1, 1, result)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r:.80}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     return _text(result[0])
 
 
@@ -223,7 +232,7 @@ def layout(puzzle: str, params: str) -> Layout:
     native = ffi.new("pz_layout *")
     code = lib.pz_layout_of(handle(puzzle), params.encode(), native)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r:.80}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     fields = tuple(
         Field(
             name=_text(field.name),
@@ -246,7 +255,7 @@ def optimal_steps(puzzle: str, params: str | None = None) -> int:
     params = canonical_params(puzzle, params)
     code = lib.pz_optimal_steps(handle(puzzle), params.encode(), steps)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r:.80}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     bound: float = steps[0]
     return round(bound)
 
@@ -257,5 +266,5 @@ def least_picture(puzzle: str, params: str) -> tuple[int, int]:
     width, height = ffi.new("int *"), ffi.new("int *")
     code = lib.pz_least_picture(handle(puzzle), params.encode(), width, height)
     if code:
-        raise_for(code, f"{puzzle}: params {params!r}")
+        raise_for(code, f"{puzzle}: params {quote(params)}")
     return width[0], height[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import NoSolution, UnknownOption
+from .errors import NoSolution, UnknownOption, quote
 from .session import Observation, Session
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Hook = Callable[[Observation, Observation], Any]
 
 @dataclass(frozen=True)
 class Rewards:
-    """Rewards at the end of an episode, for each step, for progress, and from a hook of one's own.
+    """Rewards at the end of an episode, for each step, for progress, and from a function of your own.
 
         >>> Rewards(solved=10.0, step=-0.01).solved
         10.0
@@ -63,13 +63,13 @@ class Rewards:
         for field in fields(self)[:6]:
             value = getattr(self, field.name)
             if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-                raise TypeError(f"{field.name} is a number, not {value!r:.80}")
+                raise TypeError(f"{field.name} is a number, not {quote(value)}")
             if not np.isfinite(value):
                 raise ValueError(f"{field.name} is a finite number, not {value}")
         if self.hook is not None and not callable(self.hook):
-            raise TypeError(f"a hook is a function of (before, after), not {self.hook!r:.80}")
+            raise TypeError(f"a hook is a function of (before, after), not {quote(self.hook)}")
         if self.batched and self.hook is None:
-            raise ValueError("batched=True describes a hook, but there is none")
+            raise ValueError("batched=True needs a hook")
 
     def __call__(self, status: int) -> float:
         """What a step pays that leads to this status, without what depends on the board."""
@@ -114,7 +114,7 @@ class Rewards:
         for given in (self.solution_fields, self.error_fields):
             unknown = [name for name in given or () if name not in names]
             if unknown:
-                raise UnknownOption(f"{spec.name} has no fields {unknown}; it has {', '.join(names)}")
+                raise UnknownOption(f"{spec.name} has no fields {quote(unknown)}; it has {', '.join(names)}")
         if self.solution and not spec.can_solve:
             raise NoSolution(f"{spec.title} has no solver, so there is no solution to pay for")
         if self.errors and not self.counted(spec, params):

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
-from .arguments import real, text, told, whole
-from .errors import CorruptState, InvalidAction, InvalidGameID, InvalidSeed, SessionClosed, UnknownOption, raise_for
+from .arguments import real, text, whole
+from .errors import (
+    CorruptState,
+    InvalidAction,
+    InvalidGameID,
+    InvalidSeed,
+    SessionClosed,
+    UnknownOption,
+    quote,
+    raise_for,
+)
 from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, least_picture, spec
 
 if TYPE_CHECKING:
@@ -89,6 +98,8 @@ MAX_ENVS = 2**24
 MAX_THREADS = 1024
 MAX_SIDE = 4096
 MAX_PLAYERS = 64
+MAX_LABELS = 4096
+GESTURES = ("press", "drag", "release")
 
 
 def check_size(width: int, height: int, puzzle: str = "", params: str = "") -> tuple[int, int]:
@@ -119,6 +130,26 @@ def picture_form(channels_first: bool, grey: bool) -> int:
     return 2 if grey else int(channels_first)
 
 
+class Label(NamedTuple):
+    """A piece of text in a picture."""
+
+    x: int
+    y: int
+    align: int
+    """Whether x is its left end (-1), its middle (0) or its right end (1)."""
+    colour: tuple[int, ...]
+    text: str
+
+
+class Sketch(NamedTuple):
+    """A picture with its text apart."""
+
+    pixels: np.ndarray[Any, np.dtype[np.uint8]]
+    labels: list[Label]
+    tile: int
+    """The side of a square in pixels."""
+
+
 class GameID(NamedTuple):
     """The parts of a game id; exactly one of seed and desc is set."""
 
@@ -138,18 +169,18 @@ def parse_game_id(puzzle: str, game_id: str) -> GameID:
     plain = text(game_id)
     if plain is None:
         raise InvalidGameID(
-            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {told(game_id)}"
+            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {quote(game_id)}"
         )
     game_id = plain
     params, mark, rest = re.fullmatch(r"([^:#]*)([:#]?)(.*)", game_id, re.DOTALL).groups()  # type: ignore[union-attr]
     params = canonical_params(puzzle, params)
     if mark == ":":
         if not rest or not rest.isascii() or not rest.isprintable():
-            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {game_id!r:.80}")
+            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {quote(game_id)}")
         return GameID(params, None, rest)
     if mark == "#":
         if not re.fullmatch("0|[1-9][0-9]{0,19}", rest) or int(rest) > MAX_SEED:
-            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {game_id!r:.80}")
+            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {quote(game_id)}")
         return GameID(params, int(rest), None)
     return GameID(params, random_seed(), None)
 
@@ -394,6 +425,44 @@ class Session:
         self._check(lib.pz_session_pixels(self._open(), *size, form, ffi.from_buffer("uint8_t[]", picture)), "pixels")
         return picture
 
+    def sketch(self, width: int, height: int) -> Sketch:
+        """The picture without its text, and the text apart: for terminals, which have letters of their own."""
+        size = check_size(width, height)
+        picture = np.empty(picture_shape(*size, False, False), np.uint8)
+        labels, numbers = ffi.new("pz_label[]", MAX_LABELS), ffi.new("int[2]")
+        code = lib.pz_session_labels(
+            self._open(), *size, ffi.from_buffer("uint8_t[]", picture), labels, MAX_LABELS, numbers, numbers + 1
+        )
+        self._check(code, "sketch")
+        found = [
+            Label(one.x, one.y, one.align, tuple(one.colour)[:3], ffi.string(one.text).decode(errors="replace"))
+            for one in labels[0 : numbers[0]]
+        ]
+        return Sketch(picture, found, numbers[1])
+
+    def mouse(self, gesture: str, x: int, y: int, *, width: int, height: int, button: int = 0) -> bool:
+        """The mouse at a place of the picture of this size; True when it made a move.
+
+        A click is a ``press`` and a ``release``, with any number of ``drag`` between them. What the engine makes of it
+        becomes a move of this game, as if keys had made it.
+
+        Args:
+            gesture: press, drag or release.
+            x: from the left edge, in pixels.
+            y: from the top.
+            width: of the picture.
+            height: likewise.
+            button: 0 for the left one, 1 for the middle one, 2 for the right one.
+        """
+        if gesture not in GESTURES:
+            raise ValueError(f"the mouse can {', '.join(GESTURES)}, not {gesture!r:.40}")
+        size = check_size(width, height)
+        across, down = (whole(at, "a place of the mouse", -MAX_SIDE, 2 * MAX_SIDE) for at in (x, y))
+        number = whole(button, "a button of the mouse", 0, 2)
+        code = lib.pz_session_mouse(self._open(), *size, across, down, number, GESTURES.index(gesture))
+        self._check(code, "mouse")
+        return bool(self._outcome.changed)
+
     def hash(self) -> int:
         """64 bits that are equal for equal instances in equal states."""
         return self._hashes()[0]
@@ -468,7 +537,7 @@ class Session:
         Keys only, never the engine's solve command, and replayed on a clone before they are returned.
 
         Args:
-            timeout: seconds that one attempt at it may take; 0 for no limit.
+            timeout: seconds that all of it may take, NoPlan after that; 0 for no limit.
         """
         actions, count = ffi.new("int32_t **"), ffi.new("int32_t *")
         self._check(lib.pz_session_plan(self._open(), check_timeout(timeout), actions, count), "plan")
@@ -551,7 +620,7 @@ class Session:
             try:
                 saved = memoryview(saved).tobytes()  # its own length, and nobody changes it while it is read
             except Exception:  # no buffer, or one that cannot be read
-                raise CorruptState(f"a saved session is bytes, not {told(saved)}") from None
+                raise CorruptState(f"a saved session is bytes, not {quote(saved)}") from None
         result = ffi.new("pz_session **")
         code = lib.pz_session_load(ffi.from_buffer("uint8_t[]", saved), len(saved), result)
         if code:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .batch import Autoreset, Batch
 from .encode import Encoder, Kind, encoder
-from .errors import InvalidGameID, InvalidParams, SessionClosed, UnknownOption
+from .errors import InvalidGameID, InvalidParams, SessionClosed, UnknownOption, quote
 from .puzzle_spec import Layout, PuzzleSpec, canonical_params, layout, spec
 from .rewards import BatchPay, GamePay, Rewards
 from .session import (
@@ -74,7 +74,7 @@ RENAMED = {
 def unknown_option(names: set[str] | list[str], known: list[str] | tuple[str, ...], what: str = "") -> UnknownOption:
     """The error about options that do not exist; it names what they are called now, and lists what there is."""
     told = [
-        f"{name!r:.80}, which is called {RENAMED[name]} now" if name in RENAMED else f"{name!r:.80}"
+        f"{quote(name)}, which is called {RENAMED[name]} now" if name in RENAMED else f"{quote(name)}"
         for name in sorted(names)
     ]
     return UnknownOption(f"{what or 'there is'} no option {' nor '.join(told)}; there are {', '.join(known)}")
@@ -140,7 +140,7 @@ class Task:
         settle("max_repeats", check_limit("max_repeats", self.max_repeats))
         settle("timeout", check_timeout(self.timeout))
         if not isinstance(self.rewards, Rewards):
-            raise UnknownOption(f"rewards is a puzzleport.Rewards, not {self.rewards!r:.80}")
+            raise UnknownOption(f"rewards is a puzzleport.Rewards, not {quote(self.rewards)}")
         self.rewards.checked(self.spec, self.params)
 
     @classmethod
@@ -304,6 +304,18 @@ class Episodes:
         else:
             session.restart(**which)
         self.game_id = which.get("game_id") or f"{which['params']}#{which['seed']}"
+        self._pay.start(session)
+
+    def go_on(self, session: Session) -> None:
+        """Go on with a game of this task that was saved or cloned."""
+        task = self.task
+        if (session.puzzle, session.layout, session.actions) != (task.puzzle, task.layout, task.actions):
+            raise InvalidGameID(
+                f"this is a game of {session.puzzle} {session.params}, not of {task.puzzle} {task.params}"
+            )
+        self._session = session
+        self._attach(session)
+        self.game_id = session.game_id
         self._pay.start(session)
 
     def _attach(self, session: Session) -> None:

@@ -186,7 +186,7 @@ def measure(model: MaskablePPO, lessons: Lessons, options: Any, what: str) -> fl
             policy,
             options.puzzle,
             options.params,
-            evaluation_set="v1",
+            evalset="v1",
             episodes=options.episodes,
             max_steps=options.max_steps,
             progress=lambda one: bar.update(len(one.steps) - bar.n),

@@ -22,9 +22,10 @@ typedef struct { char name[...]; char about[...]; int32_t low, high, itemsize, n
 typedef struct { int32_t n_fields, record_size, ui_offset; pz_field fields[...]; ...; } pz_layout;
 typedef struct { const char *name; int key; ...; } pz_action;
 typedef struct { const char *name, *title, *rules; const pz_action *actions; const char *easiest, *human, *params_pattern,
-    *params_help, *params_alias; bool hidden; ...; } pz_puzzle;
+    *params_help, *params_alias, *draws, *words, *goal; bool hidden; ...; } pz_puzzle;
 typedef struct { int32_t changed, status, moves, repeats, steps, ended; } pz_outcome;
 typedef struct { void *record; uint8_t *mask; pz_outcome *outcome; int64_t record_size, mask_size; } pz_buffers;
+typedef struct { int32_t x, y, align; uint8_t colour[4]; char text[...]; } pz_label;
 typedef struct pz_session pz_session;
 typedef struct pz_batch pz_batch;
 typedef struct { const pz_puzzle *puzzle; const char *params, *seed, *desc; int flags, max_steps, max_repeats; double timeout; }
@@ -76,8 +77,12 @@ int pz_session_undo(pz_session *session);
 int pz_session_solve(pz_session *session);
 int pz_session_solution(pz_session *session, void *record, int64_t size);
 int pz_session_plan(pz_session *session, double timeout, int32_t **actions, int32_t *count);
+int pz_session_next_key(pz_session *session, double timeout, int32_t *action, char **purpose);
 int pz_session_text(pz_session *session, char **text);
 int pz_session_pixels(pz_session *session, int width, int height, int form, uint8_t *out);
+int pz_session_labels(pz_session *session, int width, int height, uint8_t *out, pz_label *labels, int room, int *count,
+                      int *tile);
+int pz_session_mouse(pz_session *session, int width, int height, int x, int y, int button, int gesture);
 int pz_session_save(pz_session *session, uint8_t **bytes, int64_t *size);
 int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result);
 size_t pz_session_memory(const pz_session *session);
@@ -94,6 +99,12 @@ int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autore
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);
 int pz_failed_slot(void);
 int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *episodes, uint8_t *begun);
+int pz_xla_open(pz_batch *batch, const pz_batch_buffers *buffers, int64_t *actions, int n, int n_actions,
+                const uint64_t *seeds, uint32_t *token);
+void pz_xla_close(uint32_t id);
+int pz_xla_use_version(int major, int minor);
+int pz_xla_capsules(void);
+int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size);
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
                int32_t *steps, volatile int64_t *progress);
 int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
@@ -126,6 +137,8 @@ SOURCE = """
 #include "plan.h"
 #include "search.h"
 #include "session.h"
+#include "snapshot.h"
+#include "xla.h"
 
 static pthread_t main_thread;
 
@@ -154,6 +167,28 @@ static void pz_watch_signals(uintptr_t thread)
     if (!pz_interrupted) pthread_atfork(NULL, NULL, in_the_child);
     main_thread = (pthread_t)thread;
     pz_interrupted = python_wants_to_stop;
+}
+
+/*
+ * What JAX registers are capsules, which cffi cannot return: they become the dict xla_targets of this module, by name.
+ * Returns whether that worked.
+ */
+static int pz_xla_capsules(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *module = PyImport_ImportModule("puzzleport._native"), *targets = PyDict_New();
+    int done = module && targets;
+    for (const pz_xla_target *target = pz_xla_targets; done && target->name; target++) {
+        PyObject *capsule = PyCapsule_New(target->handler, "xla._CUSTOM_CALL_TARGET", NULL);
+        done = capsule && !PyDict_SetItemString(targets, target->name, capsule);
+        Py_XDECREF(capsule);
+    }
+    done = done && !PyObject_SetAttrString(module, "xla_targets", targets);
+    Py_XDECREF(targets);
+    Py_XDECREF(module);
+    if (!done) PyErr_Clear();
+    PyGILState_Release(state);
+    return done;
 }
 """
 

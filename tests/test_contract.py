@@ -12,8 +12,9 @@ import pyspiel
 import pytest
 
 import puzzleport as pp
-from puzzleport.adapters import dm_env, minari, openspiel, pettingzoo, rllib, rlp, sb3
+from puzzleport.adapters import dm_env, minari, openspiel, pettingzoo, rllib, rlp, sb3, torchrl
 from puzzleport.adapters import gymnasium as gymnasium_adapter
+from puzzleport.adapters import jax as jax_adapter
 from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.cli import main
 from puzzleport.task import RENAMED
@@ -37,11 +38,13 @@ UNPACKED = [
     pettingzoo.coop_v0.parallel_env,
     pettingzoo.race_v0.parallel_env,
     minari.collect_demos,
+    jax_adapter.PuzzleEnv,
+    torchrl.PuzzleEnv,
 ]
 
 
 def test_the_table_of_options():
-    assert DEFAULTS == {
+    assert {
         "params": None,
         "seed": None,
         "undo": False,
@@ -52,7 +55,7 @@ def test_the_table_of_options():
         "width": 128,
         "height": 128,
         "timeout": 60.0,
-    }
+    } == DEFAULTS
     assert set(pp.TaskOptions.__annotations__) == DEFAULTS.keys() - {"params"}
 
 
@@ -102,7 +105,8 @@ def test_the_command_line_has_the_same_names_and_defaults(path, command):
             continue
         assert not names & (set(RENAMED) | {"puzzles", "envs"}), path
         for name in names & (DEFAULTS.keys() - {"params", "observation", "rewards"}):
-            assert option.get_default(click.Context(command)) in (DEFAULTS[name], None), (path, name)
+            default = option.to_info_dict()["default"]
+            assert default == DEFAULTS[name] or default is None or "UNSET" in str(default), (path, name)
 
 
 # ---- the same games through each

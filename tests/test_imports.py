@@ -17,7 +17,7 @@ STANDARD = set(sys.stdlib_module_names) | {"__future__"}
 LAZY = {
     "cli": {"click", "rich", "pygame"},
     "window.py": {"pygame"},
-    "animation.py": {"PIL"},
+    "animation.py": {"PIL", "imageio_ffmpeg"},
     "benchmark": {"matplotlib", "pyarrow", "scipy"},
 }
 # The framework of each adapter, and the adapters that it builds on because their frameworks do.
@@ -25,15 +25,24 @@ FRAMEWORKS = {
     "dm_env": {"dm_env"},
     "gymnasium": {"gymnasium"},
     "gymnasium_bench": {"gymnasium"},
+    "gymnasium_spaces": {"gymnasium"},
+    "jax": {"jax"},
+    "jax_bench": {"jax", "jumanji", "pgx"},
+    "mcp": {"mcp", "PIL"},
     "minari": {"minari", "gymnasium", "h5py", "PIL"},
+    "openenv": {"openenv", "pydantic", "uvicorn"},
     "openspiel": {"pyspiel", "open_spiel"},
     "openspiel_bench": {"pyspiel", "open_spiel"},
     "pettingzoo": {"pettingzoo", "gymnasium"},
     "ray": {"ray"},
+    "reasoning_gym": {"reasoning_gym"},
     "rllib": {"ray", "pettingzoo", "gymnasium"},
     "rlp": {"gymnasium"},
     "sb3": {"stable_baselines3", "gymnasium"},
     "sb3_train": {"stable_baselines3", "sb3_contrib", "torch", "tensorboard", "gymnasium"},
+    "torchrl": {"torchrl", "tensordict", "torch"},
+    "torchrl_bench": {"torchrl", "tensordict", "torch"},
+    "verifiers": {"verifiers"},
 }
 
 

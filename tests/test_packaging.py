@@ -12,6 +12,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
+import tomllib  # Python 3.11, on which the suite runs
+from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 TESTS = ["test_spec.py", "test_params.py", "test_save.py", "test_hidden.py"]
@@ -100,3 +102,37 @@ def test_an_sdist_carries_the_engine(tmp_path):
     shown = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True).stdout
     assert Path(shown.strip()) == (tree / "native" / "engine").resolve()
     assert not (ROOT / "native" / "engine").exists()
+
+
+def test_the_requirements_of_the_tests_agree_with_the_extras():
+    """What is tested must be what a user gets: each extra's package is in requirements/, and no version contradicts."""
+    from packaging.requirements import Requirement
+
+    root = Path(__file__).parents[1]
+    with (root / "pyproject.toml").open("rb") as source:
+        project = tomllib.load(source)["project"]
+    lines = [line for path in (root / "requirements").glob("*.txt") for line in path.read_text().splitlines()]
+    tested = {}
+    for line in lines:
+        text = line.split(" #")[0].strip()
+        if text and not text.startswith(("#", "-")):
+            one = Requirement(text)
+            tested[one.name.lower()] = one
+    wanted = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    for text in wanted:
+        one = Requirement(text)
+        if one.name == "puzzleport":
+            continue
+        assert one.name.lower() in tested, f"{one.name} is an extra that is never installed for the tests"
+        least = [spec.version for spec in one.specifier if spec.operator in {">=", "=="}]
+        mine = [spec.version.removesuffix(".*") for spec in tested[one.name.lower()].specifier]
+        if least and mine:
+            assert Version(mine[0]) >= Version(least[0]), f"{one.name}: tested with {mine[0]}, promised from {least[0]}"
+
+
+def test_there_is_one_source_for_the_version():
+    from importlib.metadata import version
+
+    import puzzleport as pp
+
+    assert version("puzzleport") == pp.__version__

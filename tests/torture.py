@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -290,8 +291,7 @@ def deadlines(subject: str, draw: random.Random, seconds: float) -> None:
 def memory(subject: str, draw: random.Random, seconds: float) -> None:
     """An address space that is almost used up (RLIMIT_AS)."""
     _, calls = THINGS[subject]()
-    with open("/proc/self/statm") as file:
-        now = int(file.read().split()[0]) * resource.getpagesize()
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     room = draw.choice([0, 1 << 16, 1 << 20, 1 << 23])
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (now + room, before[1]))

@@ -22,6 +22,7 @@ DOCS = ROOT / "docs"
 EXPERTS = DOCS / "experts.csv"
 RANDOM = DOCS / "results" / "random.csv"
 TRAINED = DOCS / "results" / "trained.csv"
+SPEED = DOCS / "results" / "speed.csv"
 PICTURES = DOCS / "puzzles" / "pictures"
 SIZE = 160
 COLOURS = 64
@@ -39,15 +40,64 @@ hide: [navigation, toc]
 
 The 40 logic puzzles of [Simon Tatham's Portable Puzzle Collection](https://www.chiark.greenend.org.uk/~sgtatham/puzzles/)
 as reinforcement-learning tasks: seeded, scalable in size and difficulty, with exact action masks, and observations as
-fields, pixels and text. One native session serves every framework through thin adapters.
+fields, pixels and text. The game runs in C; a thin *adapter* for each framework translates it into that framework's own
+environment, so one task gives the same numbers under all of them.
+
+## Install
+
+On Debian or Ubuntu, with Python 3.10 or newer and a C compiler, in a clone of the repository:
+
+```sh
+make demo
+```
+
+More ways, extras and GPUs are on the page [Install](install.md).
+
+## Five lines
+
+```python
+import gymnasium as gym
+import puzzleport.adapters.gymnasium
+
+env = gym.make("puzzleport/Tents-v0", params="4x4")
+observation, info = env.reset(seed=42)  # the seed decides the puzzle
+observation, reward, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))
+```
 
 Start with [Gymnasium](start/gymnasium.md), [Stable-Baselines3](start/sb3.md), [OpenSpiel](start/openspiel.md),
 [dm_env](start/dm_env.md), [PettingZoo](start/pettingzoo.md), [RLlib](start/rllib.md) or [no framework at all](start/core.md);
-the [concepts](concepts.md) are the same under all of them.
+the [concepts](concepts.md) are the same under all of them, and the [command line](cli.md) needs no code.
 
-<div class="gallery" markdown>
+## The puzzles
+
+The expert plays each at its easiest parameters.
+
+<div class="filters" hidden>
+<label><input type="checkbox" data-filter="hidden"> something is hidden</label>
+<label><input type="checkbox" data-filter="undo"> UNDO can be an action</label>
+<label>actions, at most <input type="range" data-filter="actions" min="4" max="16" value="16"> <output>16</output></label>
+<label>random play solves <select data-filter="chance">
+<option value="">any share</option><option value="hard">less than 10%</option>
+<option value="middle">10% to 90%</option><option value="easy">more than 90%</option>
+</select></label>
+<span class="count"></span>
+</div>
+
+<div class="gallery cards" markdown>
 {gallery}
 </div>
+
+Random play: every action equally likely, 1,000 games of at most 10,000 steps ([how it was measured](random.md)).
+
+## Results at a glance
+
+| what | result |
+| --- | --- |
+| [Random play](random.md) | the paper's figures again: 37 of 43 settings within 3 points of success and 15% of length |
+| [Experts](experts.md) | {solved} of {seeds} games solved, at both of the paper's levels, through the keys that an agent has |
+| [Trained agents](trained.md) | MaskablePPO after 300,000 steps: {trained} |
+| [Demonstrations](demonstrations.md) | imitating the expert solves Solo, Loopy and Pearl, which no agent of the paper did |
+| [Speed](speed.md) | {speed} steps a second from a batch on two cores, with observations and masks |
 """
 
 PAGE = """# {title}
@@ -57,8 +107,26 @@ PAGE = """# {title}
 <div class="gallery" markdown>
 {pictures}
 </div>
-
+{draws}
 {facts}
+
+## Play
+
+```python
+import gymnasium as gym
+import puzzleport.adapters.gymnasium
+
+env = gym.make("{env_id}", params="{easiest}")
+observation, info = env.reset(seed=42)
+```
+
+`puzzleport play {name}` plays it by hand, `puzzleport watch expert {name}` shows the expert.
+
+**Rewards.** 1 when the game is solved, -1 when it is lost{can_fail}, 0 for every other step; `rewards=` changes that
+([Concepts](../concepts.md#rewards)).
+
+**End of an episode.** Terminated when the game is solved or lost. Truncated after `max_steps` steps (10,000), or when a state
+comes back `max_repeats` times (0: never).
 
 ## Actions
 
@@ -69,6 +137,16 @@ PAGE = """# {title}
 At the easiest level, `{easiest}`. Fields of the board come first, then those that say what the next key acts on.
 
 {fields}
+
+## In words
+
+How a [language model](../language.md) says moves; the board of the easiest level is written below.
+
+{moves}
+
+```text
+{board}
+```
 
 ## Parameters
 
@@ -113,16 +191,21 @@ def picture(about: pp.PuzzleSpec, path: str, caption: str) -> str:
     return f"<figure markdown>\n![{about.title}: {caption}]({path})\n<figcaption>{caption}</figcaption>\n</figure>"
 
 
-def facts(about: pp.PuzzleSpec, env_id: str) -> str:
+def env_id(about: pp.PuzzleSpec) -> str:
+    """The id under which Gymnasium knows a puzzle."""
+    return f"puzzleport/{about.title.replace(' ', '')}-v0"
+
+
+def facts(about: pp.PuzzleSpec, known_as: str) -> str:
     """What a user asks before choosing a puzzle."""
     yes_no = {True: "yes", False: "no"}
     rows = [
         ["name", f"`{about.name}`"],
-        ["Gymnasium", f"`{env_id}`"],
+        ["Gymnasium", f"`{known_as}`"],
         ["OpenSpiel", f"`puzzleport_{about.name}`"],
         ["the engine can solve it", yes_no[about.can_solve]],
         ["something is hidden from the player", yes_no[about.hidden]],
-        ["UNDO is an action", "yes, unless `undo=False`" if about.undo else "no"],
+        ["UNDO is an action", "yes, with `undo=True`" if about.undo else "no"],
     ]
     return table(["", ""], rows)
 
@@ -193,6 +276,31 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(source))
 
 
+def in_words(about: pp.PuzzleSpec) -> dict[str, str]:
+    """The moves that can be said, and the board as text."""
+    from puzzleport.language import Dialogue
+
+    with Dialogue(about.name, about.easiest_params, SEED) as dialogue:
+        rows = [kind.help.split(": ", 1) for kind in dialogue.kinds]
+        moves = table(["move", "meaning"], [[f"`{move}`", text] for move, text in rows])
+        return {"moves": moves, "board": dialogue.board()}
+
+
+def language() -> str:
+    """The page on language models, with a fresh transcript between its marks."""
+    from puzzleport.language import Dialogue
+
+    with Dialogue("slant", "2x2de", SEED) as dialogue:
+        told = [dialogue.prompt()]
+        while not dialogue.done:
+            told.append(f"> {dialogue.hint()}")
+            told.append(str(dialogue.say(told[-1][2:])))
+    before, start, rest = (DOCS / "language.md").read_text().partition("<!-- transcript -->\n")
+    _, end, after = rest.partition("<!-- end of transcript -->\n")
+    text = "\n".join(told)
+    return f"{before}{start}```text\n{text}\n```\n{end}{after}"
+
+
 def page(puzzle: str) -> str:
     """The page of one puzzle, with the pictures that there are."""
     import puzzleport as pp
@@ -206,13 +314,17 @@ def page(puzzle: str) -> str:
         title=about.title,
         name=puzzle,
         rules=about.rules,
+        draws=f"\n{about.draws}\n" if about.draws else "",
         pictures="\n".join(
             picture(about, f"pictures/{name}", caption) for name, caption in shown.items() if (PICTURES / name).exists()
         ),
-        facts=facts(about, f"puzzleport/{about.title.replace(' ', '')}-v0"),
+        facts=facts(about, env_id(about)),
+        env_id=env_id(about),
+        can_fail="",
         actions=table(["number", "name"], [[str(number), f"`{name}`"] for number, name in enumerate(about.actions)]),
         easiest=about.easiest_params,
         fields=fields(about),
+        **in_words(about),
         parameters=table(["part", "meaning"], [[f"`{part}`" if part else "", text] for part, text in help_rows]),
         levels=levels(about),
         presets="\n".join(f"    {line}" for line in presets.splitlines()),
@@ -222,22 +334,82 @@ def page(puzzle: str) -> str:
     )
 
 
-def index() -> str:
-    """The gallery."""
+def card(puzzle: str, chance: float) -> str:
+    """A puzzle of the gallery, with what the filters ask for."""
     import puzzleport as pp
 
-    cards = [
-        f"[![{pp.spec(name).title}](puzzles/pictures/{name}-mid.png)<br>{pp.spec(name).title}](puzzles/{name}.md)"
-        for name in pp.puzzles()
-    ]
-    return INDEX.format(gallery="\n".join(cards))
+    about = pp.spec(puzzle)
+    film = f"{puzzle}.gif" if (PICTURES / f"{puzzle}.gif").exists() else f"{puzzle}-mid.png"
+    kind = "hard" if chance < 10 else "easy" if chance > 90 else "middle"
+    data = f'data-hidden="{about.hidden:d}" data-undo="{about.undo:d}" data-actions="{len(about.actions)}" data-chance="{kind}"'
+    shown = f"![{about.title}](puzzles/pictures/{film}){{loading=lazy}}<br>{about.title}"
+    return f"[{shown}](puzzles/{puzzle}.md){{.card {data}}}"
+
+
+def index() -> str:
+    """The home page."""
+    import puzzleport as pp
+    from puzzleport.benchmark.speed import geometric_mean
+
+    chance: dict[str, float] = {}
+    for row in read(RANDOM):  # the easiest parameters stand first
+        chance.setdefault(row["puzzle"], float(row["success_percent"]))
+    trained = [row for row in read(TRAINED) if row["algorithm"] == "maskable_ppo"]
+    random = {(row["puzzle"], row["params"]): float(row["mean_successful_steps"] or 0) for row in read(RANDOM)}
+    shorter = sum(
+        10 * float(row["mean_successful_steps"] or 1e9) <= random[row["puzzle"], row["params"]] for row in trained
+    )
+    batches = [float(row["batch_all"]) for row in read(SPEED) if row["puzzle"] in chance]
+    return INDEX.format(
+        gallery="\n".join(card(name, chance[name]) for name in pp.puzzles()),
+        solved=f"{sum(int(row['solved']) for row in read(EXPERTS)):,}",
+        seeds=f"{sum(int(row['seeds']) for row in read(EXPERTS)):,}",
+        trained=f"on {shorter} of {len(trained)} puzzles it needs at most a tenth of the steps of random play",
+        speed=f"{geometric_mean(batches):,.0f}",
+    )
+
+
+CLI = """# Command line
+
+`pip install 'puzzleport[cli]'` brings the command `puzzleport`; `make demo` installs it as `.venv/bin/puzzleport`. Every command
+takes `--help`. Those that print figures take `--json` and `--csv` too, and what draws at random takes `--seed`.
+
+{commands}
+"""
+
+
+def command_line() -> str:
+    """The page of all commands, as they describe themselves."""
+    import click
+
+    from puzzleport.cli import main as group
+
+    parts = []
+
+    def add(command: click.Command, parent: click.Context | None, name: str, depth: int) -> None:
+        context = click.Context(command, parent, info_name=name, max_content_width=100, terminal_width=100)
+        if parent is not None:
+            parts.append(f"{'#' * depth} {context.command_path}\n\n```text\n{command.get_help(context)}\n```")
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(context):
+                found = command.get_command(context, inner)
+                if found is not None and not found.hidden:
+                    add(found, context, inner, depth + 1)
+
+    add(group, None, "puzzleport", 1)
+    return CLI.format(commands="\n\n".join(parts))
 
 
 def pages() -> dict[Path, str]:
     """All generated pages."""
     import puzzleport as pp
 
-    return {DOCS / "index.md": index(), **{DOCS / "puzzles" / f"{name}.md": page(name) for name in pp.puzzles()}}
+    return {
+        DOCS / "index.md": index(),
+        DOCS / "cli.md": command_line(),
+        DOCS / "language.md": language(),
+        **{DOCS / "puzzles" / f"{name}.md": page(name) for name in pp.puzzles()},
+    }
 
 
 # ---- the pictures
@@ -315,6 +487,8 @@ def draw_animation(puzzle: str) -> None:
 
 # ---- MkDocs
 
+CHANGELOG = "changelog.md"
+
 
 def modules() -> dict[str, list[str]]:
     """The modules of the API reference, by part."""
@@ -345,7 +519,7 @@ def present(nav: list[Any]) -> list[Any]:
             found = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / target).glob("*.md"))
             if found:
                 kept.append({title: found})
-        elif (DOCS / target).exists():
+        elif target == CHANGELOG or (DOCS / target).exists():
             kept.append(item)
     return kept
 
@@ -369,6 +543,7 @@ def on_files(files: Any, config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
         for name in names:
             content = f"# {name.removeprefix('puzzleport.')}\n\n::: {name}\n"
             files.append(File.generated(config, f"api/{name}.md", content=content))
+    files.append(File.generated(config, CHANGELOG, content=(ROOT / "CHANGELOG.md").read_text()))
     return files
 
 

@@ -126,6 +126,33 @@ def markdown(table: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def after_play(path: Path) -> list[str]:
+    """The section about plans after random play, by what tools/plans_table.py wrote."""
+    with path.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    by_puzzle: dict[str, list[dict[str, str]]] = {}
+    for line in lines:
+        by_puzzle.setdefault(line["puzzle"], []).append(line)
+    section = [
+        "## Plans after random play",
+        "",
+        f"`python tools/plans_table.py --seeds {lines[0]['positions']} --csv docs/plans.csv`: at the human level, after "
+        f"0, 5, 50 and 500 random legal actions, without those that would end the game; {lines[0]['positions']} "
+        "positions each. Either a plan is found, or it is shown that the game cannot be solved any more; *given up* is "
+        "neither. The whole table is `plans.csv`.",
+        "",
+        "| puzzle | planned | cannot be solved | given up | worst p99 ms | worst ms |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for puzzle, group in by_puzzle.items():
+        planned, unsolvable, given_up = (
+            sum(int(line[name]) for line in group) for name in ("planned", "unsolvable", "given_up")
+        )
+        p99, worst = (max(float(line[name]) for line in group) for name in ("p99_ms", "worst_ms"))
+        section.append(f"| {puzzle} | {planned} | {unsolvable} | {given_up} | {p99:.1f} | {worst:.1f} |")
+    return [*section, ""]
+
+
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -139,7 +166,10 @@ def main() -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Row._fields)
         writer.writerows(table)
-    (options.out / "experts.md").write_text(markdown(table))
+    page, plans = markdown(table), options.out / "plans.csv"
+    if plans.exists():
+        page += "\n" + "\n".join(after_play(plans))
+    (options.out / "experts.md").write_text(page)
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def _session(state: Session | HasSession) -> Session:
 
 
 class Tree:
-    """A search tree, in truth a graph: what is known of the states around one. It belongs to one thread at a time.
+    """What a search knows of the states around one: a graph, in which equal states are one node. For one thread at a time.
 
     Args:
         session: where to start; it is copied and not touched.
@@ -343,7 +343,7 @@ class MCTS:
         """Another's action: the next step finds out by itself."""
 
     def inform_actions(self, state: Session | HasSession, actions: list[int]) -> None:
-        """Others' actions, likewise."""
+        """Other players' actions: the next step finds out by itself."""
 
     def provides_policy(self) -> bool:
         """It does."""

@@ -1,1 +1,1 @@
-"""How well and how fast: evaluation, frozen sets of instances, the paper's tables, reports, speed."""
+"""The benchmark: evaluations, evaluation sets, instance banks, the paper's tables, reports and speed."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..agents import BatchPolicy
-from ..errors import UnknownOption
+from ..errors import UnknownOption, quote
 from ..session import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT, check_seed, episode_seed, random_seed
 from ..task import Task, unknown_option
 from .evaluation_sets import evalset as frozen
@@ -118,6 +118,7 @@ def prepare(
     params = task.game_id or task.params
     result = Result(name or playing.name, task.puzzle, params, "", task.max_steps, task.undo, playing.fingerprint)
     result.episodes, result.max_repeats = episodes, task.max_repeats
+    seeds: Callable[[int], int]
     if evalset is not None:
         if seed is not None:
             raise UnknownOption("an evaluation has a seed or an evalset, not both")
@@ -126,7 +127,7 @@ def prepare(
         instances = frozen(evalset, params_of={task.puzzle: params})[task.puzzle].seeds
         if episodes > len(instances):
             raise ValueError(f"the evaluation set {evalset} has {len(instances)} instances, not {episodes}")
-        result.seeds, seeds = f"evalset {evalset}", instances.__getitem__
+        result.seeds, seeds = f"evalset {evalset}", lambda number: instances[number]
     else:
         first = _adopted_seed(result, known) if seed is None else check_seed(seed)
         result.seeds, seeds = f"seed {first}", lambda number: episode_seed(first, number)
@@ -134,6 +135,7 @@ def prepare(
         if other.key == result.key:
             whole = episodes if len(other.steps) >= episodes == other.episodes else len(other.steps) // BLOCK * BLOCK
             result.status, result.steps = other.status[:whole][:episodes], other.steps[:whole][:episodes]
+            result.told = {name: numbers[:whole][:episodes] for name, numbers in other.told.items()}
     return Job(result, task, threads, seeds)
 
 
@@ -142,12 +144,12 @@ def check_episodes(episodes: object) -> int:
     try:
         number = operator.index(episodes)  # type: ignore[arg-type]
     except TypeError:
-        raise UnknownOption(f"episodes is a whole number, not {episodes!r:.80}") from None
+        raise UnknownOption(f"episodes is a whole number, not {quote(episodes)}") from None
     if number < 1:
         raise ValueError("an evaluation takes at least one episode of at least one step")
     if number > MAX_EPISODES:
         raise ValueError(
-            f"an evaluation takes at most {MAX_EPISODES:,} episodes for each setting, not {number:,}: every episode is "
+            f"an evaluation takes at most {MAX_EPISODES:,} episodes for each setting, not {quote(number)}: every episode is "
             "kept in memory. Use several seeds for more."
         )
     return number
@@ -174,8 +176,10 @@ def play_jobs(
         if progress:
             progress(job.result)
         for _ in range(blocks):
-            status, steps = next(outcomes)
+            status, steps, *more = next(outcomes)
             job.result.status += status
             job.result.steps += steps
+            for name, numbers in (more[0] if more else {}).items():
+                job.result.told.setdefault(name, []).extend(numbers)
             if progress:
                 progress(job.result)

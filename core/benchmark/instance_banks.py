@@ -1,4 +1,4 @@
-"""Banks of instances: frozen sets to train and to test on, without one that stands in both."""
+"""Banks of instances: frozen sets for training and testing that share no instance."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Bank:
-    """Distinct instances, and what was met on the way to them."""
+    """Distinct instances, and a count of what was found and left out."""
 
     instances: list[Instance]
     seed: int

@@ -1,15 +1,16 @@
 """How a policy plays a block of episodes, and how to find the policy that is meant.
 
-A policy is ``random``, ``masked`` or ``expert``, a ``module:function``, a callable over a batch, or a model: a file or an
-object of a framework. What plays models is not known here. A package says so with an entry point of the group
-``puzzleport.policies``, named after the file's suffix or the framework's top module.
+A policy is ``random``, ``masked`` or ``expert``, a ``module:function``, a program as ``command:'...'``, a callable over a
+batch, or a model: a file or an object of a framework. What plays models is not known here. A package says so with an
+entry point of the group ``puzzleport.policies``, named after the file's suffix or the framework's top module.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -21,10 +22,12 @@ from .. import agents
 from ..agents import BatchPolicy, ExpertPolicy
 from ..batch import rollout
 from ..errors import NoPlan, UnknownOption
+from ..session import Session
 from ..task import Task
+from . import command
 
-Outcome = tuple[list[int], list[int]]
-"""Status and steps of each episode."""
+Outcome = tuple[list[int], list[int]] | tuple[list[int], list[int], dict[str, list[int]]]
+"""Status and steps of each episode, and what else is told of each, by name."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,14 @@ def _play_in_c(name: str) -> Play:
 
     def play(block: Block) -> Outcome:
         task = block.task
-        if task.game_id is not None or task.max_repeats:  # the native loop knows neither
-            return play_batch(agents.policy(name), block)
         played = rollout(
             task.puzzle,
-            task.params,
+            task.game_id or task.params,
             policy=name,  # type: ignore[arg-type]
             seeds=block.seeds,
             undo=task.undo,
             max_steps=task.max_steps,
+            max_repeats=task.max_repeats,
             timeout=task.timeout,
             threads=block.threads,
         )
@@ -106,6 +108,8 @@ class Playing:
         if isinstance(policy, str):
             self.name = policy
             self._play = NAMED.get(policy)
+            if policy.startswith(command.PREFIX):
+                self._play = partial(command.play, policy.removeprefix(command.PREFIX))
             if self._play is None:
                 self._policy = _by_name(policy, deterministic)
         else:
@@ -127,6 +131,31 @@ class Playing:
         """An error where the policy cannot play this task, before anything is played."""
         if hasattr(self._policy, "check"):
             self._policy.check(task)
+
+    def follow(self, task: Task, seed: int) -> Iterator[Session]:
+        """One episode to look at: its session at the start, and again after every action."""
+        session = task.session(seed)
+        yield session
+        if self.name == "expert":
+            expert = ExpertPolicy(task.puzzle)
+            while not session.ended:
+                try:
+                    session.step(expert(session))
+                except NoPlan:
+                    return
+                yield session
+            return
+        policy = agents.POLICIES.get(self.name, self._policy)
+        random = np.random.default_rng([seed])
+        with task.batch(1, autoreset="off") as batch:  # policies choose for many games at once
+            if hasattr(policy, "start"):
+                policy.start(batch, random)
+            step = batch.reset([seed])
+            while not step.ended[0]:
+                actions = np.asarray(policy(step.observation, step.mask, random))
+                session.step(int(actions[0]))
+                step = batch.step(actions)
+                yield session
 
     def __call__(self, block: Block) -> Outcome:
         """Play a block."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import quote
 from ..files import aside, write
 from ..puzzle_spec import canonical_params, spec
 from ..session import Session
@@ -120,7 +121,7 @@ def compare(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> Compariso
     """Put summaries of results beside columns of the paper."""
     for column in columns:
         if column not in ALGORITHMS:
-            raise ValueError(f"the paper has no column {column!r}; it has {', '.join(ALGORITHMS)}")
+            raise ValueError(f"the paper has no column {quote(column)}; it has {', '.join(ALGORITHMS)}")
     cells: dict[tuple[str, str, str], Cell] = {}
     settings: dict[Setting, None] = {}
     ours: dict[str, None] = {}
@@ -198,7 +199,10 @@ def _draw_lengths(axes: Any, comparison: Comparison, names: list[str], colours: 
         axes.set_axis_off()
         return
     means = [float(np.mean([bound(*comparison.settings[at]) for at in common]))]
-    means += [float(np.mean([cells[at].mean for at in common])) for cells in by_column]  # type: ignore[union-attr]
+    for cells in by_column:
+        means.append(
+            float(np.mean([cell.mean for at in common if (cell := cells[at]) is not None and cell.mean is not None]))
+        )
     axes.barh(["bound", *names], means, color=["0.6", *colours])
     axes.bar_label(axes.containers[0], fmt="{:,.0f}", padding=3)
     axes.margins(x=0.2)

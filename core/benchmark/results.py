@@ -38,6 +38,8 @@ class Result:
     max_repeats: int = 0
     status: list[int] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
+    told: dict[str, list[int]] = field(default_factory=dict)
+    """What else is known of each episode: turns, problems and tokens of a player in words."""
 
     @property
     def task_key(self) -> tuple[Any, ...]:
@@ -65,20 +67,23 @@ class Result:
         status = np.array(self.status, np.int64)
         lengths = np.array(self.steps, np.int64)[status == Status.SOLVED]
         played = max(len(status), 1)
+        most = bound(self.puzzle, self.params)
         return {
             "puzzle": self.puzzle,
             "params": self.params,
-            "optimal_upper_bound": bound(self.puzzle, self.params),
+            "optimal_upper_bound": most,
             "algorithm": self.policy,
             "mean_successful_steps": round(float(lengths.mean()), 1) if len(lengths) else None,
             "std": round(float(lengths.std()), 1) if len(lengths) else None,
             "success_percent": round(100 * len(lengths) / played, 1),
+            "within_bound_percent": round(100 * int((lengths <= most).sum()) / played, 1),
             "failed_percent": round(100 * int((status == Status.FAILED).sum()) / played, 1),
             "episodes": len(status),
             "max_steps": self.max_steps,
             "max_repeats": self.max_repeats,
             "undo": self.undo,
             "seeds": self.seeds,
+            **{f"mean_{name}": round(float(np.mean(numbers)), 1) for name, numbers in self.told.items() if numbers},
         }
 
 
@@ -135,9 +140,10 @@ def load_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows as CSV, with the first one's columns."""
+    """Rows as CSV, with the columns of all of them."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

@@ -1,4 +1,4 @@
-"""Who does the work: whatever maps a function over tasks as ``map`` does, in this process or on other machines."""
+"""Where work runs: whatever maps a function over tasks as ``map`` does, in this process or on other machines."""
 
 from __future__ import annotations
 

@@ -18,8 +18,12 @@ from .demos import demos
 from .evaluate import evalset, evaluate
 from .generate import generate
 from .look import demo, list_puzzles, show
+from .mcp import mcp
 from .play import play
+from .record import record
+from .serve import serve
 from .train import train
+from .watch import watch
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -37,7 +41,23 @@ def completion(shell: str) -> None:
     click.echo(found(main, {}, "puzzleport", "_PUZZLEPORT_COMPLETE").source())
 
 
-for command in (list_puzzles, show, demo, play, evaluate, evalset, compare, train, demos, generate, bench):
+for command in (
+    list_puzzles,
+    show,
+    demo,
+    play,
+    watch,
+    record,
+    evaluate,
+    evalset,
+    compare,
+    train,
+    demos,
+    generate,
+    bench,
+    serve,
+    mcp,
+):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -7,12 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
-from rich.progress import track
 from rich.table import Table
 
 from ..benchmark import speed
 from ..puzzle_spec import spec
-from .common import Options, console, emit, errors
+from .common import Options, WholeHelp, console, emit, tracked
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -25,7 +24,7 @@ def _emit(rows: Sequence[DataclassInstance], form: str | None, table: Table, rem
         console.print(remark)
 
 
-@click.group(name="bench", invoke_without_command=True)
+@click.group(name="bench", cls=WholeHelp, invoke_without_command=True)
 @Options.puzzle
 @Options.level
 @Options.seconds
@@ -35,7 +34,7 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
     """Throughput of the C loop, of Session and of Batch, with their ratios."""
     if ctx.invoked_subcommand:
         return
-    rows = [speed.measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows = [speed.measure(name, level, seconds) for name in tracked(names, "measuring")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
     titles = (
@@ -86,7 +85,7 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
 @Options.formats
 def bench_pixels(names: list[str], level: str, seconds: float, form: str | None) -> None:
     """Pictures a second at 128x128, single and batched, beside the rate without pictures."""
-    rows = [speed.measure_pixels(name, level, seconds) for name in track(names, description="drawing", console=errors)]
+    rows = [speed.measure_pixels(name, level, seconds) for name in tracked(names, "drawing")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"per second, 128x128, level {level}")
     for title in ("steps alone", "step + picture", "batch, 1 thread", "batch, all", "all/1"):
@@ -112,7 +111,7 @@ def bench_gymnasium(names: list[str], level: str, seconds: float, form: str | No
     """The Gymnasium environment and its vector form, beside the C loop that does the same work."""
     from ..adapters.gymnasium_bench import measure
 
-    rows = [measure(name, level, seconds) for name in track(names, description="measuring", console=errors)]
+    rows = [measure(name, level, seconds) for name in tracked(names, "measuring")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
     for title in ("C loop", "C all", "PuzzleEnv", "live buffers", "vector 1,024", "env/paper", "vector/C all"):
@@ -143,7 +142,7 @@ def bench_search(instances: int, simulations: int, form: str | None) -> None:
     """MCTS by OpenSpiel's bot in C++ and by the native search, on the same instances of five small puzzles."""
     from ..adapters.openspiel_bench import PUZZLES, measure
 
-    rows = [measure(name, instances, simulations) for name in track(PUZZLES, description="searching", console=errors)]
+    rows = [measure(name, instances, simulations) for name in tracked(list(PUZZLES), "searching")]
     table = Table("puzzle", "params", title=f"of {instances} instances, {simulations:,} simulations a move at most")
     for title in ("MCTSBot solves", "seconds", "native solves", "seconds", "ratio"):
         table.add_column(title, justify="right")
@@ -158,6 +157,70 @@ def bench_search(instances: int, simulations: int, form: str | None) -> None:
             f"{row.bot_seconds / row.search_seconds:,.0f}x",
         )
     _emit(rows, form, table, "Seconds of processor time until all are solved or cut off after 40 steps.")
+
+
+@bench.command(name="jax")
+@Options.puzzle
+@Options.level
+@Options.seconds
+@Options.formats
+def bench_jax(names: list[str], level: str, seconds: float, form: str | None) -> None:
+    """Steps inside jax.jit and lax.scan, beside rollouts and batches in C."""
+    from ..adapters.jax_bench import measure
+
+    rows = [measure(name, level, seconds) for name in tracked(names, "measuring")]
+    rows.append(speed.mean_row(rows))
+    table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
+    for title in ("rollout", "Batch 1,024", "scan 1,024", "pure 128", "scan/rollout", "scan/Batch"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        table.add_row(
+            row.puzzle,
+            row.params,
+            *(f"{figure / 1000:,.0f}" for figure in (row.rollout, row.batch, row.scan, row.pure)),
+            f"{row.scan / row.rollout:.2f}",
+            f"{row.scan / row.batch:.2f}",
+            end_section=row is rows[-2],
+        )
+    _emit(rows, form, table, "Random legal actions on all cores; Batch takes random ones. All in one run.")
+
+
+@bench.command(name="torchrl")
+@Options.puzzle
+@Options.level
+@Options.seconds
+@Options.formats
+def bench_torchrl(names: list[str], level: str, seconds: float, form: str | None) -> None:
+    """TorchRL's EnvBase.step beside Batch.step, both over 1,024 games."""
+    from ..adapters.torchrl_bench import measure
+
+    rows = [measure(name, level, seconds) for name in tracked(names, "measuring")]
+    rows.append(speed.mean_row(rows))
+    table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
+    for title in ("Batch 1,024", "EnvBase 1,024", "ratio"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (f"{row.batch / 1000:,.0f}", f"{row.env / 1000:,.0f}", f"{row.env / row.batch:.2f}")
+        table.add_row(row.puzzle, row.params, *figures, end_section=row is rows[-2])
+    _emit(rows, form, table, "The same random actions on all cores, in one run.")
+
+
+@bench.command(name="peers")
+@Options.seconds
+@Options.formats
+def bench_peers(seconds: float, form: str | None) -> None:
+    """Our games inside jax.jit beside environments that are written in JAX: Jumanji's and pgx's."""
+    from ..adapters.jax_bench import measure_peers
+
+    rows, missing = measure_peers(seconds)
+    table = Table("puzzle", "params", "beside", title="thousand steps a second, 1,024 games")
+    for title in ("theirs", "ours", "ratio"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (f"{row.peer / 1000:,.0f}", f"{row.ours / 1000:,.0f}", f"{row.ours / row.peer:.1f}x")
+        table.add_row(row.puzzle, row.params, row.peer_name, *figures)
+    remark = "jit, scan, random legal actions and autoreset, on the same cores in one run."
+    _emit(rows, form, table, remark + (f" Not installed: {', '.join(missing)}." if missing else ""))
 
 
 # What was measured of the paper's implementation on one core of the kind that this was developed on.
@@ -175,7 +238,7 @@ def bench_memory(names: list[str], steps: int, sessions: int, pictures: int, for
     """How much the resident size grows with play, with sessions made and freed, and with a batch that draws."""
     table = Table("puzzle", "params", f"{steps:,} steps", f"{sessions:,} sessions", f"{pictures:,} pictures")
     rows = []
-    for name in track(names, description="playing", console=errors):
+    for name in tracked(names, "playing"):
         row = speed.memory(name, spec(name).easiest_params, steps, sessions, pictures)
         rows.append(row)
         grown = (row.steps, row.sessions, row.pictures)

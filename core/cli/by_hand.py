@@ -1,16 +1,17 @@
-"""Play by hand, with the same actions that an agent has."""
+"""Play by hand, with the same actions that an agent has; in a window with the mouse too."""
 
 from __future__ import annotations
 
-import os
+import re
 import sys
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from ..errors import NoPlan, PuzzleError
-from ..session import Session
+from ..session import Session, Status
+from .board import Board, Drawn, can_draw, needed
 
 Key = str
 """A key press by name: an action's name in upper case, or a character."""
@@ -23,6 +24,8 @@ SAID = {
     "UP": "arrows or WASD", "DOWN": "", "LEFT": "", "RIGHT": "", "SELECT": "Enter: SELECT", "SELECT2": "Space: SELECT2",
     "CTRL": "C: CTRL", "UNDO": "",
 }  # fmt: skip
+LINES_BELOW = 5
+MOST_KEYS = 12
 
 
 def help_line(session: Session) -> str:
@@ -34,33 +37,95 @@ def help_line(session: Session) -> str:
     )
 
 
+# ---- hints in plain words
+
+
 def hint(session: Session) -> str:
-    """What to do next: an expert's word where there is one, else the first square that differs from the solution."""
+    """What to do next, in words and as keys; where no plan is known, a square that differs from the solution."""
+    if session.status != Status.ONGOING:
+        return "no hint: the game is over"
+    try:
+        return f"hint: {_planned(session)}"
+    except NoPlan:
+        pass
     try:
         action, purpose = session.hint()
-        return f"hint: {session.actions[action]}, {purpose}"
+        return f"hint: {purpose}: {session.actions[action]}"
     except NoPlan:
         pass
     try:
         now, then = session.observe(), session.solution()
     except PuzzleError as error:
         return f"no hint: {error}"
+    changes = _changes(session, now, then)
+    return f"hint: in the solution, {changes[0]}" if changes else "no hint: the board is as in the solution"
+
+
+def _planned(session: Session) -> str:
+    """The next move of a plan: what it does, where, and the keys for it."""
+    plan = session.plan()
+    if not plan:
+        raise NoPlan("nothing is left to do")
+    copy, before, keys = session.clone(), session.observe(), []
+    for action in plan:
+        keys.append(session.actions[action])
+        if copy.step(action).moves != session.moves:
+            break
+    more = ["..."] if len(keys) > MOST_KEYS else []
+    shown = ", ".join([*keys[:MOST_KEYS], *more])
+    changes = _changes(session, before, copy.observe())
+    return f"{changes[0]}: {shown}" if changes else shown
+
+
+def _changes(session: Session, before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> list[str]:
+    """What differs between two observations, in words; marks that only follow from the board come last."""
+    told = []
     for field in session.fields:
-        wrong = np.argwhere(np.atleast_1d(now[field.name] != then[field.name]))
-        if not field.is_ui and len(wrong):
-            place = tuple(int(one) for one in wrong[0])
-            value = int(np.atleast_1d(then[field.name])[place])
-            return f"hint: {field.name} at {', '.join(map(str, place))} is {value} in the solution ({field.about})"
-    return "no hint: the board is as in the solution"
+        if field.is_ui:
+            continue
+        for at in np.argwhere(np.atleast_1d(before[field.name] != after[field.name])):
+            place = tuple(int(one) for one in at)
+            value = int(np.atleast_1d(after[field.name])[place])
+            where = _where(session, field.shape, place)
+            told.append(("error" in field.name, f"{_meaning(field.name, field.about, value)} {where}".strip()))
+    return [text for _, text in sorted(told, key=lambda one: one[0])]
+
+
+def _meaning(name: str, about: str, value: int) -> str:
+    """What a value of a field means, in the words of the field's own description."""
+    yes = re.match(r"1 where (?:the |an? )?(.*?)(?:[;,]|$)", about)
+    if yes:
+        article = about[len("1 where ") :][: len(about)].split(yes[1])[0]
+        return f"{article}{yes[1]}" if value else f"no longer: {article}{yes[1]}"
+    listed = re.search(rf"(?:^|[,:;] ){value} (?:for )?([^,;:]+)", about)
+    one = name.replace("_", " ")
+    one = one[:-1] if one.endswith("s") and not one.endswith("ss") else one
+    return listed[1] if listed else f"{one} {value}"
+
+
+def _where(session: Session, shape: tuple[int, ...], place: tuple[int, ...]) -> str:
+    """A place, seen from the cursor where the board has one."""
+    if len(shape) < 2:
+        return f"at number {place[0] + 1}" if shape else ""
+    seen = session.observe(copy=False)
+    if "cursor_x" not in seen:
+        return f"in row {place[0] + 1}, column {place[1] + 1}"
+    right, down = place[1] - int(seen["cursor_x"]), place[0] - int(seen["cursor_y"])
+    ways = [f"{abs(right)} {'right' if right > 0 else 'left'}"] * (right != 0)
+    ways += [f"{abs(down)} {'down' if down > 0 else 'up'}"] * (down != 0)
+    return f"{' and '.join(ways)} of the cursor" if ways else "at the cursor"
+
+
+# ---- keys
 
 
 def press(session: Session, key: Key) -> str | None:
-    """Do what a key asks for; a message for the player, or None for quit."""
+    """Do what a key asks for; a message to show, or None to quit."""
     if key in {"q", "\x03", "\x04", "\x1b"}:
         return None
-    if key == "h":
-        return hint(session)
     try:
+        if key == "h":
+            return hint(session)
         if key == "u":
             return "" if session.undo() else "nothing to take back"
         if key == "v":
@@ -68,7 +133,7 @@ def press(session: Session, key: Key) -> str | None:
             return "solved by the engine"
         if key == "n":
             session.reset()
-            return f"a new one: {session.game_id}"
+            return f"a new one: {session.game_id:.60}"
         action = ARROWS.get(key) or KEYS.get(key, key)
         # Puzzles that move by the digits of a number pad have no arrows: these are 8, 2, 4 and 6.
         if action not in session.actions:
@@ -80,30 +145,43 @@ def press(session: Session, key: Key) -> str | None:
         return str(error)
 
 
-def _state(session: Session, message: str) -> str:
-    return f"{session.status.name.lower()}, {session.steps} steps, {session.moves} moves   {message}"
+def state_line(session: Session, message: str = "") -> str:
+    """How the game stands, in one line."""
+    stands = {Status.SOLVED: "SOLVED", Status.FAILED: "LOST"}.get(session.status, "ongoing")
+    return f"{stands}, {session.steps} steps, {session.moves} moves   {message}".rstrip()
 
 
 def play(session: Session, read: Callable[[], Key], show: Callable[[Session, str], None]) -> None:
-    """Show, read, do, until the player leaves."""
-    message: str | None = help_line(session)
+    """Show, read, do, until the person leaves."""
+    message: str | None = ""
     while message is not None:
-        show(session, _state(session, message))
+        show(session, message)
         message = press(session, read())
 
 
-def has_screen() -> bool:
-    """Whether a window could be opened."""
-    return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+# ---- where it is played
 
 
 def in_terminal(session: Session) -> None:
-    """Play with the text board."""
+    """Play with the board in colours, or as plain text where the terminal has none."""
     import click
 
-    def show(session: Session, line: str) -> None:
-        click.clear()
-        click.echo(f"{session.spec.title} {session.game_id}\n\n{session.text()}\n{line}\n{help_line(session)}")
+    console = Console()
+    drawn = can_draw(console) and sys.stdin.isatty()
+    if drawn:
+        check_room(session, console)
+
+    def show(session: Session, message: str) -> None:
+        heading = f"{session.spec.title} {session.game_id}"
+        if drawn:
+            board = Board(session, console.width, console.height - LINES_BELOW)
+            console.clear()
+            if board.fits:
+                below = f"{heading:.{console.width}}\n{state_line(session, message)}\n{help_line(session)}"
+                console.print(Drawn(board, session, below))
+                return
+            console.print(f"this board needs {room(session)}", highlight=False)
+        click.echo(f"{heading}\n\n{session.text()}\n{state_line(session, message)}\n{help_line(session)}")
 
     def read() -> Key:
         try:  # from a pipe, one character is one key
@@ -115,29 +193,43 @@ def in_terminal(session: Session) -> None:
     play(session, read, show)
 
 
-def in_window(session: Session, size: int = 512) -> None:
-    """Play with the picture."""
-    import pygame
+def room(session: Session) -> str:
+    """The terminal that a board needs, in words."""
+    columns, lines = needed(session)
+    return f"a terminal of at least {columns} columns and {lines + LINES_BELOW} lines"
 
+
+def check_room(session: Session, console: Console) -> None:
+    """An error where the terminal is too small for the board."""
+    if not Board(session, console.width, console.height - LINES_BELOW).fits:
+        raise ValueError(
+            f"{session.puzzle} {session.params} needs {room(session)}, and this one has {console.width} and "
+            f"{console.height}: enlarge it, or give smaller parameters"
+        )
+
+
+def in_window(session: Session, size: int = 512) -> None:
+    """Play with the picture, by keys and by mouse."""
     from ..window import Window
 
-    window = Window(session.spec.title, fps=30)
-    names = {pygame.K_UP: "UP", pygame.K_DOWN: "DOWN", pygame.K_LEFT: "LEFT", pygame.K_RIGHT: "RIGHT"}
-    names |= {pygame.K_RETURN: "\r", pygame.K_KP_ENTER: "\r", pygame.K_ESCAPE: "q"}
-
-    def show(session: Session, line: str) -> None:
-        window.show(session.pixels(size, size))
-        pygame.display.set_caption(f"{session.spec.title}: {line}")
-
-    def read() -> Key:
-        while True:
-            event: Any = pygame.event.wait()
-            if event.type == pygame.QUIT:
-                return "q"
-            if event.type == pygame.KEYDOWN and (event.key in names or event.unicode):
-                return names.get(event.key) or str(event.unicode).lower()
-
+    window = Window(session.spec.title, fps=60, size=size)
+    keys = f"mouse, {help_line(session)}"
     try:
-        play(session, read, show)
+        window.show(session, state_line(session), keys)
+        for event in window.events():
+            message: str | None = ""
+            if event.kind == "quit":
+                return
+            if event.kind == "key":
+                message = press(session, event.key)
+            elif event.kind in {"press", "drag", "release"}:
+                width, height = window.picture
+                try:
+                    session.mouse(event.kind, event.x, event.y, width=width, height=height, button=event.button)
+                except PuzzleError as error:
+                    message = str(error)
+            if message is None:
+                return
+            window.show(session, state_line(session), message, keys)
     finally:
         window.close()

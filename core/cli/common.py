@@ -7,14 +7,26 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from ..benchmark.results import as_csv
 from ..benchmark.settings import LEVELS
@@ -33,7 +45,19 @@ RENAMED = {"--puzzles": "--puzzle", "--engine": "--backend", "--envs": "--num-en
 LONGEST_MESSAGE = 1000
 
 
-class Commands(click.Group):
+class WholeHelp(click.Group):
+    """A group whose list of commands wraps what each is for, instead of cutting it."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(limit=1000)) for name, one in found if one and not one.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+class Commands(WholeHelp):
     """A group in which every mistake of the user ends in one line and exit code 2."""
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 (click's signature)
@@ -64,7 +88,7 @@ def _fail(message: str) -> None:
 class PuzzleNames(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """``all``, or names of puzzles with commas between them."""
 
-    name = "NAME[,NAME...]|all"
+    name = "puzzles"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:  # noqa: ANN401 (click's signature)
         """Split and check the names."""
@@ -145,19 +169,22 @@ class RewardPairs(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 class Options:
     """Options that several commands share: one name, one default and one text for each."""
 
-    puzzle = click.option(
-        "--puzzle", "names", type=PuzzleNames(), default="all", help="Names with commas between them, or all."
+    _puzzle = partial(
+        click.option,
+        *("--puzzle", "names"),
+        type=PuzzleNames(),
+        metavar="NAME[,NAME...]|all",
+        help="Names with commas between them, or all.",
     )
-    one_or_more = click.option(
-        "--puzzle", "names", type=PuzzleNames(), required=True, help="Names with commas between them, or all."
-    )
+    puzzle = _puzzle(default="all", show_default=True)
+    one_or_more = _puzzle(required=True)
     level = click.option(
         "--level", type=click.Choice(LEVELS), default="easiest", show_default=True, help="Which parameters."
     )
     level_or_params = click.option(
         "--level", default="easiest", show_default=True, help=f"{', '.join(LEVELS)}, or parameters such as 5x5."
     )
-    seed = click.option("--seed", type=int, help="Of the stream of instances. Without it, one is drawn and told.")
+    seed = click.option("--seed", type=int, help="Of the stream of instances. Without it, one is drawn and printed.")
     undo = click.option("--undo/--no-undo", default=False, help="Whether UNDO is one of the actions.")
     max_steps = click.option(
         "--max-steps", default=DEFAULT_MAX_STEPS, show_default=True, help="After how many steps an episode is cut off."
@@ -177,6 +204,14 @@ class Options:
     )
     seconds = click.option("--seconds", default=0.2, help="How long each figure is measured.")
     threads = click.option("--threads", default=0, help="How many threads; 0 for all cores. The results are the same.")
+    agent = click.argument("policy")
+    deterministic = click.option(
+        "--deterministic", is_flag=True, help="Take a model's likeliest action rather than draw one."
+    )
+    where = click.option(
+        "--where", type=click.Choice(["auto", "window", "terminal"]), default="auto", help="Where it is shown."
+    )
+    window_size = click.option("--size", default=512, show_default=True, help="Of the window, in pixels.")
     force = click.option("--force", is_flag=True, help="Overwrite files that exist.")
 
     @staticmethod
@@ -207,6 +242,28 @@ def check_free(paths: Sequence[Path], force: bool) -> None:
             raise ValueError(f"{path} exists; --force overwrites it")
 
 
+def in_window_or_terminal(where: str, window: Callable[[], None], terminal: Callable[[], None], doing: str) -> None:
+    """Do it in a window where one was asked for, or where there is a screen; else in the terminal."""
+    if where != "terminal":
+        try:
+            from ..window import NoDisplay, has_screen
+        except ImportError:
+            if where == "window":
+                raise
+            terminal()
+            return
+        if where == "window" or has_screen():
+            try:
+                window()
+                return
+            except NoDisplay as error:
+                if where == "window":
+                    raise NoDisplay(f"{error}; --where terminal needs none") from None
+                told = f"puzzleport: {doing} in the terminal, because {error}"
+                errors.print(told, markup=False, highlight=False, soft_wrap=True)
+    terminal()
+
+
 # ---- output
 
 
@@ -217,7 +274,47 @@ def emit(rows: Sequence[dict[str, Any]], form: str | None, shown: Table | None =
     elif form == "csv":
         click.echo(as_csv(rows), nl=False)
     elif shown is not None:
-        console.print(shown, markup=False, highlight=False)
+        for part in in_parts(shown, console.width):
+            console.print(part, markup=False, highlight=False)
+
+
+KEY_COLUMNS = 2
+"""The columns that say what a row is about: they stand in every part of a table."""
+
+
+def in_parts(table: Table, width: int) -> list[Table]:
+    """A table as one or several that fit, with the first columns in each. No figure is ever cut."""
+    least, whole = [], []
+    for column in table.columns:
+        cells = [str(cell) for cell in column.cells]
+        # Figures stay whole, words may go on in the next line.
+        pieces = cells if column.justify == "right" else [piece for cell in cells for piece in cell.split()]
+        least.append(max(map(cell_len, [*str(column.header).split(), *pieces, ""])))
+        whole.append(max(map(cell_len, [str(column.header), *cells])))
+    keys = list(range(min(KEY_COLUMNS, len(least))))
+    groups: list[list[int]] = [[*keys]]
+    for number in range(len(keys), len(least)):
+        if _room([*groups[-1], number], least) > width and len(groups[-1]) > len(keys):
+            groups.append([*keys])
+        groups[-1].append(number)
+    parts = []
+    for group in groups:
+        part = Table(title=table.title if group is groups[0] else None)
+        spare = max(width - _room(group, least), 0)
+        for number in group:
+            column, more = table.columns[number], min(spare, whole[number] - least[number])
+            spare -= more
+            part.add_column(column.header, justify=column.justify, overflow="fold", width=least[number] + more)
+        columns = [list(table.columns[number].cells) for number in group]
+        for row, about in zip(zip(*columns, strict=True), table.rows, strict=True):
+            part.add_row(*row, end_section=about.end_section)
+        parts.append(part)
+    return parts
+
+
+def _room(columns: list[int], widths: list[int]) -> int:
+    """How wide a table of these columns is, with its lines."""
+    return sum(widths[number] + 3 for number in columns) + 1
 
 
 @contextmanager
@@ -237,12 +334,33 @@ def cluster(backend: str, address: str | None, threads: int, chunk: int = 1) -> 
         yield found.map
 
 
+class Rate(ProgressColumn):
+    """How much is done a second, or a minute where that is little."""
+
+    def render(self, task: Task) -> Text:
+        """The rate as text."""
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        return Text(f"{speed:,.0f}/s" if speed >= 10 else f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.1f}/min")
+
+
+T = TypeVar("T")
+
+
+def tracked(items: Sequence[T], doing: str) -> Iterator[T]:
+    """The items, with a bar that tells how many are done."""
+    with progress_bar() as bar:
+        yield from bar.track(items, description=doing)
+
+
 def progress_bar() -> Progress:
-    """A bar with what is done, the time that it took, and the time that is left."""
+    """A bar with what is done, at which rate, the time that it took, and the time that is left."""
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=None),
         MofNCompleteColumn(),
+        Rate(),
         TimeElapsedColumn(),
         TextColumn("ETA"),
         TimeRemainingColumn(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +53,13 @@ def demos(
     for puzzle in names:
         params = level_params(puzzle, level)
         with progress_bar() as bar:
-            task = bar.add_task(f"{puzzle} {params:.40}", total=options["episodes"])
+            update = partial(bar.update, bar.add_task(f"{puzzle} {params:.40}", total=options["episodes"]))
             dataset = collect_demos(
                 puzzle,
                 params,
                 root=root,
                 dataset_id=dataset_id,
-                progress=lambda done, bar=bar, task=task: bar.update(task, completed=done),
+                progress=lambda done, update=update: update(completed=done),  # type: ignore[misc]
                 **options,
             )
         rows.append(

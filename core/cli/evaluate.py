@@ -38,7 +38,7 @@ SAVE_EVERY = 5.0  # seconds
     "--policy",
     default="random",
     show_default=True,
-    help="random, masked, expert, MODEL.zip (saved by Stable-Baselines3) or module:function.",
+    help="random, masked, expert, MODEL.zip (saved by Stable-Baselines3), module:function or command:'PROGRAM'.",
 )
 @Options.puzzle
 @click.option(
@@ -54,7 +54,7 @@ SAVE_EVERY = 5.0  # seconds
 @Options.max_steps
 @Options.max_repeats
 @Options.timeout
-@click.option("--deterministic", is_flag=True, help="Take a model's likeliest action rather than draw one.")
+@Options.deterministic
 @click.option("--name", help="What to call the policy in tables.")
 @Options.threads
 @Options.backend

@@ -35,7 +35,7 @@ EVALSET = "v1"
 @Options.one_or_more
 @Options.level_or_params
 @click.option("--steps", default=2_000_000, show_default=True, help="How many are trained; the paper's two million.")
-@click.option("--seed", type=int, help="Of the instances and the network. Without it, one is drawn and told.")
+@click.option("--seed", type=int, help="Of the instances and the network. Without it, one is drawn and printed.")
 @click.option("--num-envs", default=16, show_default=True, help="How many games are played together.")
 @Options.observation
 @Options.undo
@@ -128,7 +128,7 @@ def _evaluate(
     puzzle: str, params: str, path: Path, episodes: int, options: dict[str, Any], form: str | None
 ) -> dict[str, Any]:
     """Evaluate what was trained, on instances that no training meets; the row of its result."""
-    instances = {"evalset": EVALSET} if episodes <= SIZE and not names_instance(params) else {}
+    evalset = EVALSET if episodes <= SIZE and not names_instance(params) else None
     with progress_bar() as bar:
         task = bar.add_task("evaluating", total=episodes)
         result = measure(
@@ -138,7 +138,7 @@ def _evaluate(
             episodes=episodes,
             undo=options["undo"],
             timeout=options["timeout"],
-            **instances,
+            evalset=evalset,
             name=options["algorithm"],
             progress=lambda one: bar.update(task, completed=len(one.steps)),
         )

@@ -17,7 +17,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from ..errors import UnknownOption
+from ..errors import UnknownOption, quote
 from .base import Encoder, Leaf, Tree, leaves
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def encoder(kind: Kind, task: Task) -> Encoder:
     if callable(kind):
         return kind(task)
     if kind not in KINDS:
-        raise UnknownOption(f"there is no kind of observation {kind!r:.80}; there are {', '.join(sorted(KINDS))}")
+        raise UnknownOption(f"there is no kind of observation {quote(kind)}; there are {', '.join(sorted(KINDS))}")
     return KINDS[kind](task)
 
 

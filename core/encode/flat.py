@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Scaler:
-    """Fields, one behind the other, scaled from their bounds to [0, 1]. The only scaler there is."""
+    """All fields in one vector, scaled from their bounds to [0, 1]. Every adapter uses this scaler."""
 
     def __init__(self, fields: tuple[Field, ...]) -> None:
         self.fields = fields

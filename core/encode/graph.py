@@ -158,7 +158,7 @@ class Graph(Encoder):
     untangle  points: x, y, chosen                            lines: crosses another
     ========  ==============================================  ===============================================
 
-    The cursor and its kin (the scalar fields that belong to the ui) follow as further features of every node.
+    The fields of the cursor that are single numbers follow as further features of every node.
 
         >>> import puzzleport as pp
         >>> encoder = Graph(pp.Task("untangle", "4"))

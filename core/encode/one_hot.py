@@ -24,7 +24,7 @@ class OneHot(Encoder):
         low = np.repeat([field.low for field in fields], counts)
         widths = np.repeat([field.high - field.low + 1 for field in fields], counts)
         self.places = np.cumsum(widths) - widths - low
-        """Added to the numbers, one field behind the other, this gives the places of the ones."""
+        """Added to the numbers of all fields, in order, this gives the places of the ones."""
         self.tree = Leaf((int(widths.sum()),), np.dtype(np.float32), 0.0, 1.0, "one_hot")
 
     def encode(self, fields: Fields) -> Array:

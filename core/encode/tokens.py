@@ -77,7 +77,7 @@ class Tokens(Encoder):
 
     Args:
         task: what is played.
-        largest: parameters of the largest boards that the same agent shall see; ``None`` for the task's own.
+        largest: parameters of the largest boards that the same agent will see; ``None`` for the task's own.
         max_length: pad to so many tokens; ``None`` for as many as the largest board has.
     """
 

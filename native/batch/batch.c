@@ -221,7 +221,8 @@ static int claim(pz_batch *b)
 {
     int refused = claim_any(b);
     if (refused || !b->fault) return refused;
-    return release(b, pz_refuse(PZ_ENGINE, "another thread was at work in this batch when the process forked; reset it"));
+    return release(b,
+                   pz_refuse(PZ_ENGINE, "another thread was at work in this batch when the process forked; reset it"));
 }
 
 static int wrong_size(void)

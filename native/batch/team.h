@@ -25,8 +25,8 @@ void pz_team_free(pz_team *team);
 int pz_team_size(const pz_team *team);
 
 /*
- * Run a job in pieces of grain numbers, and wait for its end. False in the child of a fork in the middle of it: what the
- * other threads had in hand stays undone.
+ * Run a job in pieces of grain numbers, and wait for its end. False in the child of a fork in the middle of it: what
+ * the other threads had in hand stays undone.
  */
 bool pz_team_run(pz_team *team, pz_job run, void *context, int64_t n, int64_t grain);
 

@@ -16,6 +16,7 @@
 
 #include "batch.h"
 #include "checks/bench.h"
+#include "plan.h"
 #include "session/internal.h"
 
 static int failures;
@@ -120,6 +121,16 @@ static void expect_pictures(pz_session *s, int which)
     }
 }
 
+/* An expert's next key is legal, or there is none. */
+static void expect_next_key(pz_session *s)
+{
+    int32_t action = -1;
+    char *purpose = NULL;
+    int error = pz_session_next_key(s, 1, &action, &purpose);
+    EXPECT(error ? error == PZ_NO_PLAN : s->mask[action], "next key %d: %s", action, error ? pz_last_error() : purpose);
+    pz_free(purpose);
+}
+
 static void play(const pz_puzzle *puzzle, const char *params, int seed, int steps)
 {
     char digits[32];
@@ -149,6 +160,7 @@ static void play(const pz_puzzle *puzzle, const char *params, int seed, int step
             if (!error) pz_free(text);
         }
         if (step % 61 == 0) expect_pictures(s, step / 61);
+        if (step % 61 == 0 && puzzle->expert) expect_next_key(s);
         int a = (int)draw((uint64_t)s->n_actions);
         error = pz_session_step(s, a);
         EXPECT(!error, "step: %s", pz_last_error());

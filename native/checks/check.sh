@@ -20,12 +20,12 @@ build() { # source object flags...
     [ "$out/$2" -nt "$1" ] && [ -z "$(find "$native" -name '*.h' -newer "$out/$2")" ] && return
     $cc $flags "${@:3}" -c "$1" -o "$out/$2"
 }
-for folder in session batch planning drawing host; do
+for folder in session batch planning planning/experts drawing host; do
     for source in "$native/$folder"/*.c; do
         case $source in
         */host/random.c) build "$source" random.o $as_engine ;;
         */session/spec.c) build "$source" "spec-$name.o" -Wall -Wextra -DPZ_ONLY="$name" ;;
-        *) build "$source" "our-$(basename "$source" .c).o" -Wall -Wextra ;;
+        *) build "$source" "our-${folder//\//-}-$(basename "$source" .c).o" -Wall -Wextra ;;
         esac
     done
 done

@@ -13,12 +13,19 @@
 #include <stdint.h>
 
 #include "host/memory.h"
+#include "session.h"
 
 enum { PZ_COLOURS = 256, PZ_MAX_SIDE = 1 << 14, PZ_FACES = 8 };
 
 typedef struct pz_rect {
     int left, top, right, bottom; /* right and bottom are the first pixels outside */
 } pz_rect;
+
+/* Where text is noted instead of drawn: for terminals, which have letters of their own. */
+typedef struct pz_labels {
+    pz_label *items;
+    int room, count;            /* what does not fit into the room is left out */
+} pz_labels;
 
 typedef struct pz_canvas {
     uint8_t *pixels;            /* red, green, blue; rows are stride bytes apart */
@@ -31,6 +38,7 @@ typedef struct pz_canvas {
     pz_pool *pool;              /* where the canvas keeps what follows; NULL means the pool of the guard */
     void *scratch;              /* coverage of the shape that is being drawn: all zero in between */
     struct pz_face *faces[PZ_FACES]; /* letters drawn before, the size used last in front */
+    pz_labels *labels;          /* NULL, and text is drawn */
 } pz_canvas;
 
 /* A fresh canvas without a picture. Its caches come from this pool; dropping the pool or pz_canvas_drop frees them. */

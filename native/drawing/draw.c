@@ -1,6 +1,8 @@
 /* The engine's drawing interface, twice: into nothing, and onto a canvas. */
 #include "drawing/draw.h"
 
+#include <string.h>
+
 #include "drawing/canvas.h"
 
 static void no_text(drawing *dr, int x, int y, int type, int size, int align, int colour, const char *text)
@@ -85,9 +87,26 @@ const drawing_api pz_no_drawing = {
 
 #define CANVAS GET_HANDLE_AS_TYPE(dr, pz_canvas)
 
+static void note_label(const pz_canvas *canvas, int x, int y, int size, int align, int colour, const char *text)
+{
+    pz_labels *labels = canvas->labels;
+    if (labels->count == labels->room || colour < 0 || colour >= canvas->n_colours) return;
+    pz_label *label = &labels->items[labels->count++];
+    label->x = canvas->frame.left + x;
+    label->y = canvas->frame.top + y - (align & ALIGN_VCENTRE ? 0 : size / 2);
+    label->align = align & ALIGN_HCENTRE ? 0 : align & ALIGN_HRIGHT ? 1 : -1;
+    memcpy(label->colour, canvas->palette[colour], 3);
+    strncpy(label->text, text, sizeof label->text - 1);
+    label->text[sizeof label->text - 1] = '\0';
+}
+
 static void canvas_text(drawing *dr, int x, int y, int font, int size, int align, int colour, const char *text)
 {
-    pz_canvas_text(CANVAS, x, y, font, size, align, colour, text);
+    pz_canvas *canvas = CANVAS;
+    if (canvas->labels)
+        note_label(canvas, x, y, size, align, colour, text);
+    else
+        pz_canvas_text(canvas, x, y, font, size, align, colour, text);
 }
 
 static void canvas_rect(drawing *dr, int x, int y, int w, int h, int colour)

@@ -19,6 +19,10 @@ struct pz_picture {
     drawing *dr;
     game_drawstate *ds;
     int tile;
+    bool whole; /* false while it is drawn, and after that was interrupted */
+    game_ui *mouse;         /* what the mouse holds and has selected, NULL unless it acted last */
+    int mouse_moves, mouse_steps; /* when it acted */
+    int pressed;            /* the engine's number of the button that is down, 0 for none */
 };
 
 enum { MAX_SIDE = 4096 };
@@ -59,6 +63,7 @@ static void drop(pz_session *s)
     pz_picture *p = s->picture;
     s->picture = NULL;
     if (!p) return;
+    if (p->mouse) s->puzzle->engine->free_ui(p->mouse);
     if (p->ds) s->puzzle->engine->free_drawstate(p->dr, p->ds);
     if (p->dr) drawing_free(p->dr);
     pz_canvas_drop(&p->canvas);
@@ -88,16 +93,31 @@ static pz_picture *fresh(pz_session *s, int width, int height)
     return p;
 }
 
-/* Bring the session's picture up to date; under a guard. */
-static void draw(pz_session *s, int width, int height)
+/* Whether the mouse acted last: then its ui is the one to draw with. */
+static bool mouse_acted(const pz_session *s)
+{
+    const pz_picture *p = s->picture;
+    return p->mouse && p->mouse_moves == s->outcome->moves && p->mouse_steps == s->outcome->steps;
+}
+
+static void check_size(int width, int height)
+{
+    if (width < 1 || height < 1 || width > MAX_SIDE || height > MAX_SIDE)
+        pz_fail(PZ_BAD_PARAMS, "a picture is 1 to %d pixels wide and high, not %d x %d", MAX_SIDE, width, height);
+}
+
+/* Bring the session's picture up to date, with its text or with labels in its place; under a guard. */
+static void draw(pz_session *s, int width, int height, pz_labels *labels)
 {
     const game *engine = s->puzzle->engine;
     pz_picture *p = s->picture;
-    if (p && (p->width != width || p->height != height)) drop(s);
+    check_size(width, height);
+    if (p && (p->width != width || p->height != height || !p->whole)) drop(s);
     if (!s->picture) fresh(s, width, height);
     p = s->picture;
-    const bool whole = s->puzzle->full_redraw || s->puzzle->draw_over;
-    if (p->ds && whole) {
+    p->whole = false;
+    p->canvas.labels = labels;
+    if (p->ds && (s->puzzle->full_redraw || s->puzzle->draw_over)) {
         engine->free_drawstate(p->dr, p->ds);
         p->ds = NULL;
     }
@@ -107,8 +127,10 @@ static void draw(pz_session *s, int width, int height)
         pz_canvas_unclip(&p->canvas);
         pz_canvas_clear(&p->canvas, 0);
     }
-    engine->redraw(p->dr, p->ds, NULL, s->state, +1, s->ui, 0, 0);
-    if (s->puzzle->draw_over) s->puzzle->draw_over(p->dr, p->ds, s->state, s->ui, s->extra);
+    const game_ui *ui = mouse_acted(s) ? p->mouse : s->ui;
+    engine->redraw(p->dr, p->ds, NULL, s->state, +1, ui, 0, 0);
+    if (s->puzzle->draw_over) s->puzzle->draw_over(p->dr, p->ds, s->state, ui, s->extra);
+    p->whole = true;
 }
 
 static uint8_t grey(const uint8_t *rgb)
@@ -137,14 +159,104 @@ typedef struct wanted {
 static void draw_wanted(pz_session *s, void *context)
 {
     const wanted *w = context;
-    if (w->width < 1 || w->height < 1 || w->width > MAX_SIDE || w->height > MAX_SIDE)
-        pz_fail(PZ_BAD_PARAMS, "a picture is 1 to %d pixels wide and high, not %d x %d", MAX_SIDE, w->width, w->height);
-    draw(s, w->width, w->height);
+    draw(s, w->width, w->height, NULL);
     hand_out(s->picture, w->out, w->form);
 }
 
 int pz_session_pixels(pz_session *s, int width, int height, int form, uint8_t *out)
 {
     wanted picture = {width, height, form, out};
-    return pz_call(s, draw_wanted, &picture);
+    return pz_call_interruptible(s, draw_wanted, &picture);
+}
+
+/* ---- For terminals ---- */
+
+typedef struct labelled {
+    int width, height;
+    uint8_t *out;
+    pz_labels labels;
+    int *tile;
+} labelled;
+
+static void draw_labelled(pz_session *s, void *context)
+{
+    labelled *l = context;
+    drop(s); /* all text must be drawn anew, not only what changed */
+    draw(s, l->width, l->height, &l->labels);
+    hand_out(s->picture, l->out, PZ_PICTURE_RGB);
+    *l->tile = s->picture->tile;
+    drop(s);
+}
+
+int pz_session_labels(pz_session *s, int width, int height, uint8_t *out, pz_label *labels, int room, int *count,
+                      int *tile)
+{
+    labelled picture = {width, height, out, {labels, room, 0}, tile};
+    int error = pz_call(s, draw_labelled, &picture);
+    *count = picture.labels.count;
+    return error;
+}
+
+/* ---- The mouse ---- */
+
+typedef struct touch {
+    int width, height, x, y, button, gesture;
+} touch;
+
+/* The keys and the mouse each have a ui: what a gesture leaves half done never meets the keys. */
+static void ready_mouse(pz_session *s)
+{
+    const game *engine = s->puzzle->engine;
+    pz_picture *p = s->picture;
+    if (mouse_acted(s)) return;
+    if (p->mouse) engine->free_ui(p->mouse);
+    p->pressed = 0;
+    p->mouse = engine->new_ui(s->state);
+    pz_copy_ui(s, p->mouse, s->ui, s->state);
+}
+
+static void send(pz_session *s, int x, int y, int button)
+{
+    const game *engine = s->puzzle->engine;
+    pz_picture *p = s->picture;
+    char *move = engine->interpret_move(s->state, p->mouse, p->ds, x, y, button);
+    if (!move || move == MOVE_UI_UPDATE || move == MOVE_NO_EFFECT || move == MOVE_UNUSED) return;
+    game_state *next = engine->execute_move(s->state, move);
+    sfree(move);
+    if (!next) return;
+    if (engine->changed_state) engine->changed_state(p->mouse, s->state, next);
+    pz_take_state(s, next);
+}
+
+static void touch_picture(pz_session *s, void *context)
+{
+    const touch *t = context;
+    draw(s, t->width, t->height, NULL);
+    ready_mouse(s);
+    pz_picture *p = s->picture;
+    const pz_rect *frame = &p->canvas.frame;
+    const int x = t->x - frame->left, y = t->y - frame->top;
+    s->outcome->changed = 0;
+    /* The engine counts on a press, drags and a release of one button, in this order. */
+    if (t->gesture == PZ_PRESS) {
+        if (p->pressed) send(s, x, y, p->pressed + (LEFT_RELEASE - LEFT_BUTTON));
+        p->pressed = 0;
+        if (x >= 0 && y >= 0 && x < frame->right - frame->left && y < frame->bottom - frame->top) {
+            p->pressed = LEFT_BUTTON + t->button;
+            if (!s->stuck && !s->outcome->status) send(s, x, y, p->pressed);
+        }
+    } else if (p->pressed && !s->stuck && !s->outcome->status) {
+        send(s, x, y, p->pressed + (t->gesture == PZ_DRAG ? LEFT_DRAG : LEFT_RELEASE) - LEFT_BUTTON);
+    }
+    if (t->gesture == PZ_LET_GO) p->pressed = 0;
+    p->mouse_moves = s->outcome->moves;
+    p->mouse_steps = s->outcome->steps;
+}
+
+int pz_session_mouse(pz_session *s, int width, int height, int x, int y, int button, int gesture)
+{
+    if (button < PZ_BUTTON_LEFT || button > PZ_BUTTON_RIGHT || gesture < PZ_PRESS || gesture > PZ_LET_GO)
+        return pz_refuse(PZ_BAD_PARAMS, "the mouse has buttons 0 to 2 and gestures 0 to 2");
+    touch where = {width, height, x, y, button, gesture};
+    return pz_call(s, touch_picture, &where);
 }

@@ -1,7 +1,9 @@
 /*
  * Deadlines cost nothing while all goes well: loops, the allocator and the random generator burn fuel, and only when
- * the fuel is gone is a clock read. The amount is worth at most a few milliseconds of the engine's time.
+ * the fuel is gone is a clock read. What a unit is worth depends on the size of the game, so the next ration is made
+ * smaller or larger by how long the last one took: about a millisecond.
  */
+#define _GNU_SOURCE /* pthread_getattr_np */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,8 @@
 #include "host/guard.h"
 #include "puzzles.h"
 
-enum { FUEL = 1 << 11 };
+enum { FUEL = 1 << 11, FIRST_FUEL = 1 << 5 };
+static const double ration_lasts = 1e-3;
 
 PZ_TLS long pz_fuel = FUEL;
 static PZ_TLS pz_guard *current;
@@ -54,6 +57,22 @@ pz_notes *pz_thread_notes(void)
     return notes;
 }
 
+/* ---- The stack ---- */
+
+size_t pz_stack_left(void)
+{
+    static PZ_TLS char *lowest;
+    char here;
+    pthread_attr_t attributes;
+    if (!lowest && !pthread_getattr_np(pthread_self(), &attributes)) {
+        void *start;
+        size_t size;
+        if (!pthread_attr_getstack(&attributes, &start, &size)) lowest = start;
+        pthread_attr_destroy(&attributes);
+    }
+    return !lowest ? SIZE_MAX : &here > lowest ? (size_t)(&here - lowest) : 0;
+}
+
 /* ---- The guard ---- */
 
 void pz_enter(pz_guard *guard, pz_pool *pool, double timeout)
@@ -61,7 +80,8 @@ void pz_enter(pz_guard *guard, pz_pool *pool, double timeout)
     guard->pool = pool;
     guard->session = NULL;
     guard->timeout = timeout;
-    guard->started = guard->asked = 0;
+    guard->started = guard->asked = guard->looked = 0;
+    guard->ration = FUEL;
     guard->assertion = PZ_ENGINE;
     guard->interruptible = false;
     guard->locked = NULL;
@@ -76,6 +96,24 @@ void pz_leave(pz_guard *guard)
 {
     if (guard->locked) pthread_mutex_unlock(guard->locked);
     current = guard->outer;
+    if (current && pz_fuel > current->ration) pz_fuel = current->ration;
+}
+
+void pz_watch(pz_guard *guard)
+{
+    guard->interruptible = true;
+    guard->started = guard->asked = guard->looked = pz_now();
+    pz_fuel = guard->ration = FIRST_FUEL;
+}
+
+static void set_ration(pz_guard *guard, double now)
+{
+    const double lasted = now - guard->looked;
+    if (guard->looked && lasted > 2 * ration_lasts)
+        guard->ration = 1 + (long)((double)guard->ration * ration_lasts / lasted);
+    else if (lasted < ration_lasts / 2 && guard->ration < FUEL)
+        guard->ration *= 2;
+    guard->looked = now;
 }
 
 void pz_out_of_fuel(void)
@@ -84,8 +122,10 @@ void pz_out_of_fuel(void)
     pz_guard *guard = current;
     if (!guard) return;
     double now = pz_now();
+    set_ration(guard, now);
+    pz_fuel = guard->ration;
     if (!guard->started)
-        guard->started = now;
+        guard->started = guard->asked = now;
     else if (guard->timeout > 0 && now - guard->started > guard->timeout)
         pz_fail(PZ_TIMEOUT, "no result within %g seconds", guard->timeout);
     if (!guard->interruptible || guard->locked) return; /* a signal's handler may want the lock too */

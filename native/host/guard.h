@@ -20,6 +20,8 @@ typedef struct pz_guard {
     double timeout;            /* seconds; 0 means without limit */
     double started;            /* 0 until the first time the fuel ran out */
     double asked;              /* when the host was last asked for signals */
+    double looked;             /* when the fuel last ran out */
+    long ration;               /* how much fuel there is until the next look at the clock */
     int assertion; /* the error that a failed assertion is: the engine's, or in a load that of forged bytes */
     bool interruptible; /* ask the host for signals while waiting */
     pthread_mutex_t *locked; /* released on the way out */
@@ -34,6 +36,8 @@ typedef struct pz_guard {
  */
 void pz_enter(pz_guard *guard, pz_pool *pool, double timeout);
 void pz_leave(pz_guard *guard);
+/* For what may take long: ask the host for signals on the way, and count the time from now on. */
+void pz_watch(pz_guard *guard);
 
 /* Leave the guarded code with an error; never returns. */
 _Noreturn void pz_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -88,13 +92,27 @@ char *pz_getenv(const char *name);
 #define PZ_TLS __thread __attribute__((tls_model("initial-exec")))
 extern PZ_TLS long pz_fuel;
 void pz_out_of_fuel(void);
-static inline void pz_tick(void)
+static inline void pz_burn(long fuel)
 {
 #ifndef PZ_UNGUARDED
-    if (--pz_fuel < 0) pz_out_of_fuel();
+    if ((pz_fuel -= fuel) < 0) pz_out_of_fuel();
+#else
+    (void)fuel;
 #endif
+}
+static inline void pz_tick(void)
+{
+    pz_burn(1);
+}
+/* What it costs to go over so many bytes: the engine's loops do about as much for one unit. */
+static inline void pz_burn_bytes(size_t bytes)
+{
+    pz_burn(1 + (long)(bytes >> 12));
 }
 
 double pz_now(void);
+
+/* How many bytes of this thread's stack are left. */
+size_t pz_stack_left(void);
 
 #endif

@@ -183,6 +183,19 @@ typedef struct pz_action {
 
 enum { PZ_UNDO = -1 }; /* the key of UNDO, which no backend sees */
 
+/* What a player sees, and an expert by sight decides by. */
+typedef struct pz_sight {
+    const pz_layout *layout;
+    const char *record; /* one observation */
+    const char *params;
+} pz_sight;
+
+/* A key to press where the cursor has to go first, and what that is for. */
+typedef struct pz_aim {
+    int x, y, key;
+    char purpose[120];
+} pz_aim;
+
 typedef struct pz_puzzle {
     const char *name;          /* the backend's file name: "fifteen" */
     const char *title;         /* for people: "Fifteen" */
@@ -191,6 +204,11 @@ typedef struct pz_puzzle {
     size_t ui_size;
     const int *ui_bools;       /* offsets of the bools in game_ui, for puzzles without visit_ui; ends with -1 */
 
+    /*
+     * How boards and moves are written in words, one line for each thing; docs/language.md tells what the lines mean.
+     * "grid FIELD=SYMBOLS ..." is a board with one symbol for each value, "set FIELD KEY ..." a way to change it.
+     */
+    const char *words;
     const pz_action *actions;  /* the paper's, in its order; ends with a NULL name */
     const char *easiest, *human; /* the paper's two levels */
 
@@ -213,6 +231,8 @@ typedef struct pz_puzzle {
     double (*optimal_steps)(const game_params *params);
 
     bool hidden;               /* the description gives the answer away: show params#seed */
+    /* Where something is hidden: what an expert does next, by what it sees alone. Fails with PZ_NO_PLAN. */
+    pz_aim (*expert)(const pz_sight *seen);
 
     void (*fields)(const game_params *params, pz_layout *layout);
     void (*observe)(const game_state *state, pz_writer *out);
@@ -249,13 +269,20 @@ typedef struct pz_puzzle {
      * errors.
      */
     const char *goal;
+    /*
+     * NULL, or likewise the names of fields of marks: a solution needs none of them, but where it has none, one is in
+     * the way.
+     */
+    const char *marks;
     /* NULL, or how far a state is from being solved, for a puzzle that must be searched: 0 when it is. */
     int (*distance)(const game_state *state);
     /*
-     * NULL, or the engine's next moves from here as it writes them, separated by spaces (smalloc'ed), or NULL for
-     * none.
+     * NULL, or what writes the next moves from here as the engine does, separated by spaces (smalloc'ed). It returns
+     * NULL where a search over boards may find more, and fails with PZ_NO_PLAN where that is hopeless.
      */
     char *(*guide)(const game_state *state, const char *aux);
+    /* 0, or bytes of stack for each cell, where the engine calls itself from cell to cell. */
+    int stack_per_cell;
     /* The engine writes its complaint about a description to a static buffer: one thread at a time. */
     bool static_complaint;
     /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
@@ -266,6 +293,7 @@ typedef struct pz_puzzle {
      */
     void (*draw_over)(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                       const int *extra);
+    const char *draws; /* with draw_over: what it draws, one sentence for the puzzle's page */
 } pz_puzzle;
 
 #define PZ_PUZZLE(id, ...) const pz_puzzle pz_puzzle_##id = {.name = #id, .engine = &pz_game_##id, __VA_ARGS__}
@@ -303,13 +331,20 @@ typedef struct pz_puzzle {
 /* clang-format on */
 
 /*
- * Squares in the corner of the margin, for draw_over: that something is held, where the engine's picture does not
- * say.
+ * Frames inside the square of the cursor, one within the other, for draw_over: that the cursor holds something, where
+ * the engine's picture does not say. They leave the rim of the square free for lines that belong to the board.
  */
-static inline void pz_draw_held(drawing *dr, int tile, int colour, int squares)
+static inline void pz_draw_held(drawing *dr, int x, int y, int size, int colour, int frames)
 {
-    const int size = tile / 8 > 2 ? tile / 8 : 2;
-    for (int k = 0; k < squares; k++) draw_rect(dr, 1 + k * (size + 1), 1, size, size, colour);
+    const int thick = size / 12 > 1 ? size / 12 : 1;
+    for (int k = 0; k < frames; k++) {
+        const int in = 1 + thick + 2 * thick * k, side = size - 2 * in;
+        if (side < 1) return;
+        draw_rect(dr, x + in, y + in, side, thick, colour);
+        draw_rect(dr, x + in, y + in + side - thick, side, thick, colour);
+        draw_rect(dr, x + in, y + in, thick, side, colour);
+        draw_rect(dr, x + in + side - thick, y + in, thick, side, colour);
+    }
 }
 
 /* A growing string for text boards; the result is smalloc'ed as the engine's own would be. */

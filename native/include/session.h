@@ -118,6 +118,27 @@ int pz_session_text(pz_session *session, char **text); /* to pz_free */
 enum pz_picture_form { PZ_PICTURE_RGB = 0, PZ_PICTURE_PLANES = 1, PZ_PICTURE_GREY = 2 };
 int pz_session_pixels(pz_session *session, int width, int height, int form, uint8_t *out);
 
+/*
+ * The same picture (RGB) without its text, which is listed instead: at most room of them, *count are there. *tile is
+ * the side of a square in pixels.
+ */
+typedef struct pz_label {
+    int32_t x, y;      /* the middle of the line of text; x is its left end, middle or right end */
+    int32_t align;     /* -1, 0 or 1: which of these */
+    uint8_t colour[4]; /* red, green, blue */
+    char text[20];
+} pz_label;
+int pz_session_labels(pz_session *session, int width, int height, uint8_t *out, pz_label *labels, int room, int *count,
+                      int *tile);
+
+/*
+ * The mouse at a place of the picture of this size. A gesture is a press, drags and a release; what the engine makes of
+ * it is a move of this game, as if keys had made it. The cursor of the keys stays where it is.
+ */
+enum pz_button { PZ_BUTTON_LEFT = 0, PZ_BUTTON_MIDDLE = 1, PZ_BUTTON_RIGHT = 2 };
+enum pz_gesture { PZ_PRESS = 0, PZ_DRAG = 1, PZ_LET_GO = 2 };
+int pz_session_mouse(pz_session *session, int width, int height, int x, int y, int button, int gesture);
+
 int pz_session_save(pz_session *session, uint8_t **bytes, int64_t *size); /* likewise */
 int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result);
 size_t pz_session_memory(const pz_session *session);

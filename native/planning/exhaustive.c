@@ -51,7 +51,6 @@ static void search_breadth_first(pz_session *first, void *context)
             }
         }
         pz_free_state(n);
-        if (i % 64 == 63) pz_search_signals(t);
     }
     limits->complete = room;
 }
@@ -129,7 +128,7 @@ static bool deepen(deepening *d, int depth)
         pz_session *world = pz_step_from(t, n, a);
         if (!world) continue;
         d->left--;
-        if (++t->visited % 64 == 0) pz_search_signals(t);
+        t->visited++;
         d->actions[depth] = a;
         d->frames[depth + 1] = pz_make_node(t, world);
         d->depth = depth + 1;

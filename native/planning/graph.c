@@ -26,7 +26,7 @@ int pz_search_release(pz_search *t, int error)
 /* A node may be left half made, so an interrupted search is over too. */
 int pz_search_run(pz_search *t, pz_work work, void *context)
 {
-    return t->fault = pz_guarded(t->worlds[0]->pool, t->worlds[0], 0, false, work, context);
+    return t->fault = pz_guarded(t->worlds[0]->pool, t->worlds[0], 0, true, work, context);
 }
 
 void *pz_grown(void *array, int64_t wanted, size_t size)
@@ -34,15 +34,6 @@ void *pz_grown(void *array, int64_t wanted, size_t size)
     void *moved = realloc(array, (size_t)wanted * size);
     if (!moved) pz_fail(PZ_ENGINE, "out of memory");
     return moved;
-}
-
-void pz_search_signals(pz_search *t)
-{
-    if (!pz_interrupted) return;
-    double now = pz_now();
-    if (now - t->asked < 0.05) return;
-    t->asked = now;
-    if (pz_interrupted()) pz_fail(PZ_INTERRUPTED, "interrupted");
 }
 
 void pz_work_in(pz_session *world)
@@ -111,6 +102,7 @@ pz_node *pz_make_node(pz_search *t, pz_session *world)
     const size_t head = sizeof(pz_node) + (size_t)t->n_edges * sizeof(pz_edge);
     pz_node *n = calloc(1, head + t->record_size);
     if (!n) pz_fail(PZ_ENGINE, "out of memory");
+    t->making = n; /* for pz_search_free, where an interrupt ends this */
     n->record = (char *)n + head;
     n->world = world;
     n->hash = pz_session_hash(world);
@@ -126,6 +118,7 @@ pz_node *pz_make_node(pz_search *t, pz_session *world)
     if (world->puzzle->engine->new_ui) n->ui = world->puzzle->engine->new_ui(world->state);
     pz_copy_ui(world, n->ui, world->ui, world->state);
     n->state = world->puzzle->engine->dup_game(world->state);
+    t->making = NULL;
     return n;
 }
 
@@ -254,6 +247,7 @@ void pz_search_free(pz_search *t)
     free(t->plan);
     free(t->trail);
     free(t->on_the_way);
+    free(t->making);
     free(t);
 }
 

@@ -67,7 +67,7 @@ struct pz_search {
     int32_t *plan, *trail; /* trail: the rollout's actions */
     int plan_length, plan_room, trail_room;
     uint64_t *on_the_way; /* hashes of the states along a plan */
-    double asked;
+    struct pz_node *making; /* NULL, or a node that is not in the graph yet */
     int64_t visited;
 };
 
@@ -77,9 +77,6 @@ int pz_search_release(pz_search *search, int error); /* returns the error */
 
 /* Run a piece of a claimed search under a guard; after an error the search is over. */
 int pz_search_run(pz_search *search, pz_work work, void *context);
-
-/* Ask for Ctrl-C now and then, at points where the search is whole. */
-void pz_search_signals(pz_search *search);
 
 /* An array with room for at least so many items; keeps what is in it. */
 void *pz_grown(void *array, int64_t wanted, size_t size);

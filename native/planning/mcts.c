@@ -212,7 +212,6 @@ static void simulate(pz_session *first, void *context)
         }
         back_up(t, &t->path, value, s->discount);
         if (t->root->lost) break;
-        if (i % 16 == 15) pz_search_signals(t);
     }
 }
 
@@ -280,7 +279,6 @@ static void select_leaves(pz_session *first, void *context)
             s->to->masks[t->n_pending * t->n_actions + a] = (uint8_t)(leaf->legal >> a & 1);
         set_aside(t);
     }
-    pz_search_signals(t);
 }
 
 int pz_search_select(pz_search *t, int k, double c, double discount, pz_selection *to)

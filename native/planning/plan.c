@@ -23,8 +23,10 @@ enum {
 
 /* ---- The strategies ---- */
 
-_Noreturn static void no_way(const pz_planner *p)
+/* This strategy knows no way on, but a search over boards may. */
+_Noreturn static void no_way(pz_planner *p)
 {
+    *p->stranded = true;
     pz_fail(PZ_NO_PLAN, "no way on after %d keys", p->length);
 }
 
@@ -85,6 +87,7 @@ typedef struct trial {
     int32_t *keys;
     int length;
     int kinds[KINDS], n_kinds; /* the distinct values that are to be entered */
+    bool stranded;             /* there is no plan, but a search over boards may find one */
 } trial;
 
 /* The values that still have to be entered somewhere; more than KINDS of them count as none to leave out. */
@@ -112,22 +115,26 @@ static void run_strategy(pz_session *s, void *context)
     p.target = t->target;
     p.left_out = t->left_out;
     p.keys = t->keys;
+    p.stranded = &t->stranded;
     if (t->target) t->n_kinds = kinds(&p, t->kinds);
     t->strategy(&p);
     t->length = p.length;
 }
 
-/* Seconds until a deadline; 0 means without limit, so one that has passed leaves a moment. */
+/*
+ * Seconds until the one deadline that all parts of a plan share. 0 means without limit, so one that has passed leaves a
+ * moment, too short for anything.
+ */
 static double seconds_left(double deadline)
 {
     const double left = deadline - pz_now();
-    return !deadline ? 0 : left > 1e-3 ? left : 1e-3;
+    return !deadline ? 0 : left > 1e-9 ? left : 1e-9;
 }
 
 static plan_result try_strategy(const pz_session *from, trial *t, double deadline)
 {
     pz_session *s;
-    int error = pz_session_clone(from, &s);
+    int error = pz_clone_within(from, seconds_left(deadline), &s);
     if (error) return (plan_result){error, 0};
     error = pz_guarded(s->pool, s, seconds_left(deadline), true, run_strategy, t);
     pz_session_free(s);
@@ -140,14 +147,15 @@ static plan_result climb(const pz_session *s, const char *target, double deadlin
 {
     trial whole = {.strategy = climb_to_solution, .target = target, .keys = keys};
     plan_result best = try_strategy(s, &whole, deadline);
-    if (whole.n_kinds < 2 || best.error == PZ_INTERRUPTED) return best;
+    if (whole.n_kinds < 2 || (best.error && best.error != PZ_NO_PLAN)) return best;
     int32_t *others = malloc(PZ_LONGEST_PLAN * sizeof *others);
     if (!others) return (plan_result){pz_refuse(PZ_ENGINE, "out of memory"), 0};
     /* Some marks are for people only, such as "no tent here": leave out each kind once, and see. */
-    for (int k = 0; k < whole.n_kinds && best.error != PZ_INTERRUPTED; k++) {
+    for (int k = 0; k < whole.n_kinds; k++) {
         trial without = {.strategy = climb_to_solution, .target = target, .left_out = &whole.kinds[k], .keys = others};
         const plan_result other = try_strategy(s, &without, deadline);
         if (other.error == PZ_INTERRUPTED) best = other;
+        if (other.error == PZ_INTERRUPTED || other.error == PZ_TIMEOUT) break; /* a plan that is there stays one */
         if (other.error || (!best.error && other.length >= best.length)) continue;
         memcpy(keys, others, (size_t)other.length * sizeof *keys);
         best = other;
@@ -156,27 +164,48 @@ static plan_result climb(const pz_session *s, const char *target, double deadlin
     return best;
 }
 
-/* Replay a plan on another clone; the keys until it is solved, or -1. */
-static int replay(const pz_session *from, const int32_t *keys, int length)
+/* ---- Replay ---- */
+
+typedef struct playback {
+    const int32_t *keys;
+    int length;
+    int solved; /* after so many keys, or -1 */
+} playback;
+
+static void play_back(pz_session *s, void *context)
 {
-    pz_session *s;
-    if (pz_session_clone(from, &s)) return -1;
-    int used = 0, solved = s->outcome->status > 0 ? 0 : -1;
-    while (solved < 0 && used < length && s->mask[keys[used]] && !pz_session_step(s, keys[used])) {
-        used++;
-        if (s->outcome->status > 0) solved = used;
+    playback *p = context;
+    p->solved = s->outcome->status > 0 ? 0 : -1;
+    for (int used = 0; p->solved < 0 && used < p->length; used++) {
+        pz_step_guarded(s, p->keys[used], true);
+        if (!s->outcome->changed) return;
+        if (s->outcome->status > 0) p->solved = used + 1;
     }
-    pz_session_free(s);
-    return solved;
 }
 
-/* A plan for a game as it stands, with this memory for the solved record. */
+/* Replay a plan on another clone; its length becomes the keys until it is solved. */
+static plan_result replay(const pz_session *from, const int32_t *keys, int length, double deadline)
+{
+    pz_session *s;
+    int error = pz_clone_within(from, seconds_left(deadline), &s);
+    if (error) return (plan_result){error, 0};
+    playback p = {.keys = keys, .length = length};
+    error = pz_guarded(s->pool, s, seconds_left(deadline), true, play_back, &p);
+    pz_session_free(s);
+    if (!error && p.solved < 0) error = pz_refuse(PZ_NO_PLAN, "the plan that was found does not hold when played");
+    return (plan_result){error, p.solved};
+}
+
+/* ---- A plan ---- */
+
+/* For a game as it stands, with this memory for the solved record. */
 static plan_result plan_towards(pz_session *s, char *target, double deadline, int32_t *keys)
 {
     plan_result found = {PZ_NO_PLAN, 0};
     if (s->puzzle->guide) {
         trial guided = {.strategy = follow_engine, .keys = keys};
         found = try_strategy(s, &guided, deadline);
+        if (!guided.stranded) return found;
         target = NULL;
     } else if (s->puzzle->distance) {
         target = NULL;
@@ -198,46 +227,50 @@ static plan_result plan_from(pz_session *s, double deadline, int32_t *keys)
     if (s->stuck) return (plan_result){pz_refuse(PZ_NO_PLAN, "no move is left but to undo"), 0};
     char *target = calloc(1, (size_t)s->layout->record_size + 8);
     if (!target) return (plan_result){pz_refuse(PZ_ENGINE, "out of memory"), 0};
-    plan_result found = plan_towards(s, target, deadline, keys);
+    const plan_result found = plan_towards(s, target, deadline, keys);
     free(target);
-    if (found.error == PZ_TIMEOUT) found.error = pz_refuse(PZ_NO_PLAN, "no plan was found in time");
+    return found.error ? found : replay(s, keys, found.length, deadline);
+}
+
+/* A plan after taking back so many moves. */
+static plan_result plan_back(const pz_session *s, int back, double deadline, int32_t *keys)
+{
+    const int undo = s->n_actions - 1;
+    pz_session *earlier;
+    plan_result found = {pz_clone_within(s, seconds_left(deadline), &earlier), 0};
     if (found.error) return found;
-    found.length = replay(s, keys, found.length);
-    if (found.length < 0) found.error = pz_refuse(PZ_NO_PLAN, "the plan that was found does not hold when played");
+    for (int i = 0; i < back && !found.error; i++) {
+        keys[i] = undo;
+        found.error = pz_session_step(earlier, undo);
+    }
+    if (!found.error) {
+        found = plan_from(earlier, deadline, keys + back);
+        found.length += back;
+    }
+    pz_session_free(earlier);
     return found;
 }
 
 /* From a dead end the way leads back: by one move, two, four... where UNDO is an action. */
 static plan_result plan_or_undo(const pz_session *s, double deadline, int32_t *keys)
 {
-    const int undo = s->n_actions - 1;
-    const int undoes = s->puzzle->actions[undo].key == PZ_UNDO ? s->history_length : 0;
+    const int undoes = s->puzzle->actions[s->n_actions - 1].key == PZ_UNDO ? s->history_length : 0;
     for (int back = 0;;) {
-        pz_session *earlier;
-        plan_result found = {pz_session_clone(s, &earlier), 0};
-        for (int i = 0; i < back && !found.error; i++) {
-            keys[i] = undo;
-            found.error = pz_session_step(earlier, undo);
-        }
-        if (!found.error) {
-            found = plan_from(earlier, deadline, keys + back);
-            found.length += back;
-        }
-        pz_session_free(earlier);
-        if (found.error != PZ_NO_PLAN || back == undoes || (deadline && pz_now() > deadline)) return found;
+        const plan_result found = plan_back(s, back, deadline, keys);
+        if (found.error != PZ_NO_PLAN || back == undoes) return found;
         back = !back ? 1 : back * 2 < undoes ? back * 2 : undoes;
     }
 }
 
 /* Planning may take long, so it works on a copy: the game itself can go on meanwhile. */
-static int plan_on_copy(const pz_session *s, double timeout, int32_t **actions, int32_t *count)
+static int plan_on_copy(const pz_session *s, double deadline, int32_t **actions, int32_t *count)
 {
     if (s->outcome->status < 0) return pz_refuse(PZ_NO_PLAN, "the game is lost");
     if (s->puzzle->hidden)
         return pz_refuse(PZ_NO_PLAN, "what decides is hidden; an ExpertPolicy plays by what it sees");
     int32_t *keys = malloc((PZ_LONGEST_PLAN + PZ_HISTORY) * sizeof *keys);
     if (!keys) return pz_refuse(PZ_ENGINE, "out of memory");
-    const plan_result found = plan_or_undo(s, timeout > 0 ? pz_now() + timeout : 0, keys);
+    const plan_result found = plan_or_undo(s, deadline, keys);
     if (found.error) {
         free(keys);
         return found.error;
@@ -249,10 +282,12 @@ static int plan_on_copy(const pz_session *s, double timeout, int32_t **actions, 
 
 int pz_session_plan(pz_session *s, double timeout, int32_t **actions, int32_t *count)
 {
+    const double deadline = timeout > 0 ? pz_now() + timeout : 0;
     pz_session *copy;
-    int error = pz_session_clone(s, &copy);
-    if (error) return error;
-    error = plan_on_copy(copy, timeout, actions, count);
-    pz_session_free(copy);
-    return error;
+    int error = pz_clone_within(s, timeout, &copy);
+    if (!error) {
+        error = plan_on_copy(copy, deadline, actions, count);
+        pz_session_free(copy);
+    }
+    return error == PZ_TIMEOUT ? pz_refuse(PZ_NO_PLAN, "no plan was found in time") : error;
 }

@@ -37,8 +37,8 @@ typedef struct pz_planner {
     pz_session *s;
     pz_positions near, boards;
     const char *target, *start; /* the solved record, and that of the untouched game; NULL: unknown */
-    const pz_field *goal[PZ_MAX_FIELDS];
-    int n_goal;
+    const pz_field *goal[PZ_MAX_FIELDS]; /* the fields of marks stand behind those of the goal */
+    int n_goal, n_marks;
     const int *left_out; /* NULL, or a value that need not be entered */
     int slack;    /* how much worse a change may be on the way */
     uint64_t trial_board;
@@ -46,6 +46,7 @@ typedef struct pz_planner {
     const char *here_board; /* and whose board that is */
     int32_t *keys; /* of the plan so far, PZ_LONGEST_PLAN at most */
     int length;
+    bool *stranded; /* set where this strategy finds no way on */
 } pz_planner;
 
 /*

@@ -97,16 +97,17 @@ int pz_transfer(pz_planner *p, const pz_position *from, pz_positions *to)
 
 /* ---- How far it is ---- */
 
-/* Items that differ from the solution; one that may be left out is right untouched, too. */
+/* Items that differ from the solution; one that may be left out, such as a mark, is right untouched, too. */
 static int differences(const pz_planner *p, const char *record)
 {
     int count = 0;
-    for (int f = 0; f < p->n_goal; f++) {
+    for (int f = 0; f < p->n_goal + p->n_marks; f++) {
         const pz_field *field = p->goal[f];
         for (int i = 0; i < field->count; i++) {
             const int32_t is = pz_item(field, record, i), wanted = pz_item(field, p->target, i);
             if (is == wanted) continue;
-            if (p->left_out && wanted == *p->left_out && is == pz_item(field, p->start, i)) continue;
+            const bool optional = f >= p->n_goal || (p->left_out && wanted == *p->left_out);
+            if (optional && is == pz_item(field, p->start, i)) continue;
             count++;
         }
     }
@@ -122,7 +123,7 @@ int pz_distance(const pz_planner *p, const game_state *state, const char *record
 uint64_t pz_board_key(const pz_planner *p, const char *record)
 {
     uint64_t key = 7;
-    for (int f = 0; f < p->n_goal; f++)
+    for (int f = 0; f < p->n_goal + p->n_marks; f++)
         key = mix(record + p->goal[f]->offset, (size_t)p->goal[f]->count * (size_t)p->goal[f]->itemsize, key);
     return key;
 }
@@ -137,7 +138,7 @@ bool pz_press(pz_planner *p, const pz_positions *in, const pz_position *at, int 
     if (p->here_board != home) memcpy(p->here, home, board);
     p->here_board = home;
     memcpy(p->here + board, at->record + board, ui);
-    pz_tick();
+    pz_burn_bytes((size_t)s->layout->record_size);
     s->state = at->state;
     s->ui = at->ui;
     memcpy(s->extra, at->extra, sizeof s->extra);
@@ -245,16 +246,25 @@ static bool names(const char *list, const char *name)
     return false;
 }
 
+/* The board fields with these names, or all of them. */
+static int choose_fields(const pz_planner *p, const char *list, const pz_field **chosen)
+{
+    int n = 0;
+    for (int f = 0; f < p->s->layout->n_board_fields; f++) {
+        const pz_field *field = &p->s->layout->fields[f];
+        if (!list || names(list, field->name)) chosen[n++] = field;
+    }
+    return n;
+}
+
 void pz_planner_begin(pz_planner *p, pz_session *s)
 {
     memset(p, 0, sizeof *p);
     p->s = s;
     s->history_length = 0; /* states are ours to free */
     s->history = NULL;
-    for (int f = 0; f < s->layout->n_fields; f++) {
-        const pz_field *field = &s->layout->fields[f];
-        if (!field->is_ui && (!s->puzzle->goal || names(s->puzzle->goal, field->name))) p->goal[p->n_goal++] = field;
-    }
+    p->n_goal = choose_fields(p, s->puzzle->goal, p->goal);
+    p->n_marks = s->puzzle->marks ? choose_fields(p, s->puzzle->marks, p->goal + p->n_goal) : 0;
     char *start = snewn(s->layout->record_size + 8, char);
     memset(start, 0, (size_t)s->layout->record_size + 8);
     game_state *initial = s->puzzle->engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);

@@ -1,3 +1,4 @@
+#include "planning/experts.h"
 #include "puzzle.h"
 #define thegame pz_game_blackbox
 #include <blackbox.c>
@@ -175,6 +176,10 @@ PZ_PUZZLE(blackbox,
              "on after the next change.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(newmove), PZ_BOOL(cur_visible)),
+    .words = "grid balls=.o\n"
+             "set balls SELECT\n"
+             "do fire SELECT\n"
+             "do check SELECT",
     .actions = pz_actions,
     .easiest = "w2h2m2M2",
     .human = "w5h5m3M3",
@@ -187,6 +192,7 @@ PZ_PUZZLE(blackbox,
     .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
+    .expert = pz_blackbox_expert,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,

@@ -74,6 +74,10 @@ PZ_PUZZLE(bridges,
              "or takes that mark away.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(drag_is_noline), PZ_BOOL(cur_visible), PZ_BOOL(show_hints)),
+    .words = "grid islands=# horizontal=.-= vertical=.|H marked=.* errors=.!\n"
+             "pull SELECT islands\n"
+             "do mark SELECT SELECT\n"
+             "idle dragging",
     .actions = pz_actions,
     .easiest = "3x3",
     .human = "7x7i30e10m2d0",

@@ -156,6 +156,8 @@ PZ_PUZZLE(cube,
              "colours. Get all the blue onto the solid. An arrow rolls the solid one place in that direction; on "
              "triangles UP works only from one that stands on its head, DOWN only from an upright one.",
     .ui_size = 0, /* the engine keeps no ui for this game */
+    .words = "grid blue=.B\n"
+             "score faces=1",
     .actions = pz_actions,
     .easiest = "c3x3",
     .human = "c4x4",

@@ -81,6 +81,8 @@ PZ_PUZZLE(dominosa,
              "the middle of a square or on a crossing of four it does nothing.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
+    .words = "grid numbers=#0 dominoes=.^v<>\n"
+             "edge SELECT",
     .actions = pz_actions,
     .easiest = "1dt",
     .human = "3dt",

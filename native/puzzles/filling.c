@@ -95,6 +95,8 @@ PZ_PUZZLE(filling,
              "The arrows move the cursor. A digit key writes that digit at the cursor, over any digit written before; "
              "given digits stay, and a square once filled cannot be emptied again.",
     .ui_size = sizeof(game_ui),
+    .words = "grid digits=# fixed=.'\n"
+             "set digits",
     .actions = pz_actions,
     .easiest = "2x3",
     .human = "9x7",

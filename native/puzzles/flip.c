@@ -100,6 +100,9 @@ PZ_PUZZLE(flip,
              "flips what the square under the cursor shows.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cdraw)),
+    .words = "grid dark=.X\n"
+             "do flip SELECT\n"
+             "score dark=0",
     .actions = pz_actions,
     .easiest = "3x3c",
     .human = "3x3c",

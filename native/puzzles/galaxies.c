@@ -181,7 +181,8 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                          const int *extra)
 {
-    pz_draw_held(dr, TILE_SIZE, COL_EDGE, ui->dragging);
+    const int x = SCOORD(ui->cur_x) - TILE_SIZE / 2, y = SCOORD(ui->cur_y) - TILE_SIZE / 2;
+    pz_draw_held(dr, x, y, TILE_SIZE, COL_EDGE, ui->dragging);
 }
 
 /* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
@@ -200,6 +201,9 @@ PZ_PUZZLE(galaxies,
              "opposite. Dropped where it cannot lie, an arrow is removed. Arrows are notes: only edges count.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible)),
+    .words = "grid dots=.oO\n"
+             "edge SELECT\n"
+             "idle dragging",
     .actions = pz_actions,
     .easiest = "3x3de",
     .human = "7x7dn",
@@ -216,6 +220,7 @@ PZ_PUZZLE(galaxies,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .draw_over = pz_draw_over,
+    .draws = "A frame around the cursor says that it carries an arrow.",
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .text = pz_text_board);

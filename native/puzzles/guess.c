@@ -1,3 +1,4 @@
+#include "planning/experts.h"
 #include "puzzle.h"
 #define thegame pz_game_guess
 #include <guess.c>
@@ -141,6 +142,8 @@ PZ_PUZZLE(guess,
              "the chosen colour on the chosen peg. When the row is complete, RIGHT also reaches the button behind the "
              "last peg, where SELECT submits the guess.",
     .ui_size = sizeof(game_ui),
+    .words = "row guess SELECT\n"
+             "score placed",
     .actions = pz_actions,
     .easiest = "c2p3g10Bm",
     .human = "c6p4g10Bm",
@@ -153,6 +156,7 @@ PZ_PUZZLE(guess,
     .sides = PZ_SIDES(npegs, nguesses),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
+    .expert = pz_guess_expert,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,

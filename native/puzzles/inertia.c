@@ -114,6 +114,9 @@ PZ_PUZZLE(inertia,
              "takes the last push back, also after hitting a mine.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(just_made_move), PZ_BOOL(just_died)),
+    .words = "grid squares=.sWm gems=.G\n"
+             "name up-left=7 up=8 up-right=9 left=4 right=6 down-left=1 down=2 down-right=3\n"
+             "score gems=0",
     .actions = pz_actions,
     .easiest = "4x4",
     .human = "10x8",

@@ -96,6 +96,9 @@ PZ_PUZZLE(keen,
              "A digit key enters that digit at the cursor; SELECT2 clears the square.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
+    .words = "grid digits=#\n"
+             "set digits SELECT2\n"
+             "once digits",
     .actions = pz_actions,
     .easiest = "3dem",
     .human = "4de",

@@ -104,6 +104,8 @@ PZ_PUZZLE(lightup,
              "stand directly beside it. SELECT puts a lamp on the square under the cursor, or takes it away.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(draw_blobs_when_lit)),
+    .words = "grid walls=.W clues=# lamps=.o lit=.*\n"
+             "set lamps SELECT",
     .actions = pz_actions,
     .easiest = "3x3b20s0d0",
     .human = "7x7b20s4d0",

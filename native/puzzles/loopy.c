@@ -323,6 +323,9 @@ PZ_PUZZLE(loopy,
              "direction. SELECT makes an undecided edge part of the loop, SELECT2 rules it out; on a decided edge both "
              "make it undecided again.",
     .ui_size = 0, /* the engine's ui holds preferences alone, which stay as they are */
+    .words = "place E cursor_edge\n"
+             "grid lines=.-x errors=.!\n"
+             "set lines SELECT SELECT2",
     .actions = pz_actions,
     .easiest = "3x3t0de",
     .human = "3x3t0de",
@@ -345,4 +348,5 @@ PZ_PUZZLE(loopy,
     .press = pz_press,
     .solved = pz_solved,
     .text = pz_text_board,
-    .draw_over = pz_draw_over);
+    .draw_over = pz_draw_over,
+    .draws = "The cursor is a spot on the middle of its edge.");

@@ -129,6 +129,9 @@ PZ_PUZZLE(magnets,
              "magnet and back. Neither changes what the other has set, but SELECT overwrites the note.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
+    .words = "grid dominoes=.^v<> poles=.+-o not_neutral=.? errors=.!\n"
+             "set poles SELECT SELECT2\n"
+             "set not_neutral SELECT2 SELECT",
     .actions = pz_actions,
     .easiest = "3x3deS",
     .human = "6x5de",

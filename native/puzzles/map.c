@@ -110,8 +110,9 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                          const int *extra)
 {
-    const int at = BORDER / 4, size = max(BORDER / 3, 1);
-    if (ui->drag_colour > -2 && ui->cur_moved) draw_rect(dr, at, at, size, size, COL_GRID);
+    const int x = COORD(ui->cur_x) + TILESIZE / 2 + EPSILON_X(ui->cur_lastmove);
+    const int y = COORD(ui->cur_y) + TILESIZE / 2 + EPSILON_Y(ui->cur_lastmove);
+    if (ui->drag_colour > -2 && ui->cur_moved) draw_circle(dr, x, y, max(TILESIZE / 6, 1), COL_GRID, COL_GRID);
 }
 
 PZ_PUZZLE(map,
@@ -124,6 +125,10 @@ PZ_PUZZLE(map,
              "region.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(show_numbers), PZ_BOOL(large_stipples), PZ_BOOL(cur_visible), PZ_BOOL(cur_moved)),
+    .words = "place G regions\n"
+             "grid colours=# fixed=.'\n"
+             "paint colours SELECT\n"
+             "idle dragging",
     .actions = pz_actions,
     .easiest = "3x3n5de",
     .human = "20x15n30de",
@@ -140,4 +145,6 @@ PZ_PUZZLE(map,
     .sound_ui = pz_sound_ui,
     .visit = pz_visit,
     .draw_over = pz_draw_over,
+    .draws = "The large disc is the colour in hand; a dot in it says that the cursor has moved since SELECT, so that a "
+             "second SELECT puts the colour down rather than clears the region.",
     .text = pz_text_board);

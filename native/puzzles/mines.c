@@ -1,3 +1,4 @@
+#include "planning/experts.h"
 #include "puzzle.h"
 #define thegame pz_game_mines
 #include <mines.c>
@@ -157,6 +158,9 @@ PZ_PUZZLE(mines,
              "one, while the mines stay where they are; taking back the first opening takes them away too.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(flash_is_death), PZ_BOOL(completed), PZ_BOOL(cur_visible)),
+    .words = "grid numbers=# flags=.F exploded=.X\n"
+             "do open SELECT\n"
+             "set flags SELECT2",
     .actions = pz_actions,
     .easiest = "4x4n2",
     .human = "9x9n10",
@@ -168,11 +172,13 @@ PZ_PUZZLE(mines,
     .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
+    .expert = pz_mines_expert,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .draw_over = pz_draw_over,
+    .draws = "The cursor is a double frame, which also shows on numbers with too many flags around them.",
     .visit = pz_visit,
     .legal = pz_legal,
     .stuck = pz_stuck,

@@ -75,6 +75,8 @@ PZ_PUZZLE(mosaic,
              "white and back to open; SELECT2 goes the other way round.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(solved), PZ_BOOL(in_progress), PZ_BOOL(cur_visible)),
+    .words = "grid clues=# squares=.BW satisfied=.' errors=.!\n"
+             "set squares SELECT SELECT2",
     .actions = pz_actions,
     .easiest = "3x3",
     .human = "3x3",

@@ -146,6 +146,9 @@ PZ_PUZZLE(net,
              "move the cursor, over the edge to the opposite side; SELECT turns the tile under it a quarter "
              "anticlockwise.",
     .ui_size = sizeof(game_ui),
+    .words = "grid wires=UDLR barriers=udlr\n"
+             "set wires SELECT\n"
+             "do turn SELECT",
     .actions = pz_actions,
     .easiest = "2x2",
     .human = "5x5",

@@ -90,6 +90,8 @@ PZ_PUZZLE(netslide,
              "the rim around the board; SELECT slides the row or column beside it one step towards the cursor.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
+    .words = "grid wires=UDLR barriers=udlr\n"
+             "slide SELECT",
     .actions = pz_actions,
     .easiest = "2x3b1",
     .human = "3x3b1",

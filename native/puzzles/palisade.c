@@ -95,13 +95,11 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
     return solved;
 }
 
-/* A black square in the corner of the margin while CTRL is held. */
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                          const int *extra)
 {
-    const int at = MARGIN / 4, size = max(MARGIN / 2, 1);
-    draw_rect(dr, at, at, size, size, extra[PZ_CTRL] ? COL_GRID : COL_BACKGROUND);
-    draw_update(dr, at, at, size, size);
+    const int x = MARGIN + TILESIZE * (ui->x / 2) + WIDTH, y = MARGIN + TILESIZE * (ui->y / 2) + WIDTH;
+    pz_draw_held(dr, x, y, TILESIZE - WIDTH, COL_GRID, extra[PZ_CTRL]);
 }
 
 PZ_PUZZLE(palisade,
@@ -112,6 +110,9 @@ PZ_PUZZLE(palisade,
              "the cursor alone and builds the wall on that side of its square, or removes it.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(show), PZ_BOOL(legacy_cursor), PZ_BOOL(clear_complete_regions)),
+    .words = "grid clues=#\n"
+             "wall CTRL\n"
+             "idle ctrl",
     .actions = pz_actions,
     .easiest = "2x3n3",
     .human = "5x5n5",
@@ -129,4 +130,5 @@ PZ_PUZZLE(palisade,
     .start_ui = pz_start_ui,
     .press = pz_press,
     .solved = pz_solved,
-    .draw_over = pz_draw_over);
+    .draw_over = pz_draw_over,
+    .draws = "A frame inside the cursor's square says that CTRL is held.");

@@ -62,6 +62,8 @@ PZ_PUZZLE(pattern,
              "cursor from open to black to white and back to open; SELECT2 goes the other way round.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible)),
+    .words = "grid squares=.BW fixed=.'\n"
+             "set squares SELECT SELECT2",
     .actions = pz_actions,
     .easiest = "3x2",
     .human = "10x10",

@@ -161,7 +161,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                          const int *extra)
 {
-    pz_draw_held(dr, TILE_SIZE, COL_BLACK, ui->ndragcoords >= 0);
+    pz_draw_held(dr, COORD(ui->curx), COORD(ui->cury), TILE_SIZE, COL_BLACK, ui->ndragcoords >= 0);
 }
 
 PZ_PUZZLE(pearl,
@@ -173,6 +173,9 @@ PZ_PUZZLE(pearl,
              "already there are erased until the path meets a gap, from there on it draws. Without a path, arrows "
              "only move the cursor.",
     .ui_size = sizeof(game_ui),
+    .words = "grid clues=.BW errors=.! clue_errors=.?\n"
+             "path SELECT\n"
+             "idle drag_length",
     .actions = pz_actions,
     .easiest = "5x5de",
     .human = "6x6de",
@@ -187,6 +190,7 @@ PZ_PUZZLE(pearl,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .draw_over = pz_draw_over,
+    .draws = "A frame inside the cursor's square says that a path was begun.",
     .visit = pz_visit,
     .visit_ui = pz_visit_ui,
     .copy_ui = pz_copy_ui,

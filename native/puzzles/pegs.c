@@ -81,27 +81,52 @@ static int pz_distance(const game_state *state)
  * Depth first over bitmaps of the board, each seen once: that settles small boards, solvable or not, at once. A set of
  * this many boards is the limit; beyond, and on boards of more than 64 squares, the general search takes over.
  */
-enum { PZ_KNOWN = 1 << 21, PZ_JUMPS = 4 * 64 };
+enum { PZ_FEW_KNOWN = 1 << 14, PZ_KNOWN = 1 << 22, PZ_JUMPS = 4 * 64 };
 
 typedef struct pz_solver {
     struct {
         uint64_t all, before;
         int from, to;
     } jumps[PZ_JUMPS];
-    int n_jumps, n_known, depth;
+    int n_jumps, n_known, room, depth;
     int way[64];
     uint64_t *known;
 } pz_solver;
+
+/* Where a board is in the set, or where it belongs. */
+static uint64_t *pz_place(const pz_solver *solver, uint64_t pegs)
+{
+    size_t at = pegs * 0x9E3779B97F4A7C15u >> 40 & (solver->room - 1);
+    while (solver->known[at] && solver->known[at] != pegs) at = (at + 1) & (solver->room - 1);
+    return &solver->known[at];
+}
+
+static void pz_make_room(pz_solver *solver)
+{
+    uint64_t *old = solver->known;
+    const int room = solver->room;
+    solver->room = old ? 4 * room : PZ_FEW_KNOWN;
+    solver->known = snewn(solver->room, uint64_t);
+    memset(solver->known, 0, solver->room * sizeof *solver->known);
+    for (int i = 0; i < room; i++)
+        if (old[i]) *pz_place(solver, old[i]) = old[i];
+    sfree(old);
+}
+
+static bool pz_is_full(const pz_solver *solver)
+{
+    return solver->n_known > PZ_KNOWN / 4 * 3;
+}
 
 static bool pz_solve_from(pz_solver *solver, uint64_t pegs)
 {
     pz_tick();
     if (!(pegs & (pegs - 1))) return true;
-    uint64_t at = pegs * 0x9E3779B97F4A7C15u >> 43;
-    for (; solver->known[at]; at = (at + 1) & (PZ_KNOWN - 1))
-        if (solver->known[at] == pegs) return false;
-    if (solver->n_known++ > PZ_KNOWN / 4 * 3) return false;
-    solver->known[at] = pegs;
+    if (solver->n_known >= solver->room / 4 * 3 && solver->room < PZ_KNOWN) pz_make_room(solver);
+    uint64_t *place = pz_place(solver, pegs);
+    if (*place || pz_is_full(solver)) return false;
+    *place = pegs;
+    solver->n_known++;
     for (int jump = 0; jump < solver->n_jumps; jump++) {
         if ((pegs & solver->jumps[jump].all) != solver->jumps[jump].before) continue;
         solver->way[solver->depth++] = jump;
@@ -134,14 +159,15 @@ static char *pz_guide(const game_state *state, const char *aux)
             solver->jumps[solver->n_jumps++].to = to;
         }
     }
-    solver->known = snewn(PZ_KNOWN, uint64_t);
-    memset(solver->known, 0, PZ_KNOWN * sizeof *solver->known);
+    pz_make_room(solver);
     pz_text moves = {NULL, 0, 0};
     if (pz_solve_from(solver, pegs))
         for (int i = 0; i < solver->depth; i++) {
             const int from = solver->jumps[solver->way[i]].from, to = solver->jumps[solver->way[i]].to;
             pz_print(&moves, "%d,%d-%d,%d ", from % w, from / w, to % w, to / w);
         }
+    else if (!pz_is_full(solver))
+        pz_fail(PZ_NO_PLAN, "it cannot be solved from here");
     sfree(solver->known);
     sfree(solver);
     return moves.chars;
@@ -155,6 +181,10 @@ PZ_PUZZLE(pegs,
              "does. UNDO takes the last jump back; when no jump is left, nothing else remains.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible), PZ_BOOL(cur_jumping)),
+    .words = "grid places=.o pegs=.P\n"
+             "pull SELECT\n"
+             "idle jumping\n"
+             "score pegs=0",
     .actions = pz_actions,
     .easiest = "4x4random",
     .human = "5x7cross",

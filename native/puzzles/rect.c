@@ -104,7 +104,7 @@ static game_state *pz_solved(const game_state *initial, const game_state *state,
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                          const int *extra)
 {
-    pz_draw_held(dr, TILE_SIZE, COL_LINE, ui->cur_dragging);
+    pz_draw_held(dr, COORD(ui->cur_x), COORD(ui->cur_y), TILE_SIZE, COL_LINE, ui->cur_dragging);
 }
 
 /* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
@@ -125,6 +125,9 @@ PZ_PUZZLE(rect,
              "and back. A second SELECT without any move gives the rectangle up.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragged), PZ_BOOL(erasing), PZ_BOOL(cur_visible), PZ_BOOL(cur_dragging)),
+    .words = "grid clues=# correct=.'\n"
+             "drag SELECT\n"
+             "idle dragging",
     .actions = pz_actions,
     .easiest = "3x2",
     .human = "7x7",
@@ -140,5 +143,6 @@ PZ_PUZZLE(rect,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .draw_over = pz_draw_over,
+    .draws = "A frame inside the cursor's square says that a rectangle was begun.",
     .visit = pz_visit,
     .solved = pz_solved);

@@ -112,6 +112,10 @@ PZ_PUZZLE(samegame,
              "it removes it. The cursor leaves the box on one side and comes back on the other. UNDO takes the last "
              "removal back; when no group is left, nothing else remains.",
     .ui_size = sizeof(game_ui),
+    .words = "grid tiles=#\n"
+             "do remove SELECT SELECT\n"
+             "idle selected\n"
+             "score tiles=0",
     .actions = pz_actions,
     .easiest = "2x3c3s2",
     .human = "5x5c3s2",

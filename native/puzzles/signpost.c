@@ -199,6 +199,9 @@ PZ_PUZZLE(signpost,
              "where the link is not possible, or on the held square itself, it only lets go.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cshow), PZ_BOOL(dragging), PZ_BOOL(drag_is_from), PZ_BOOL(gear_mode)),
+    .words = "grid directions=↑↗→↘↓↙←↖★ fixed=.' errors=.!\n"
+             "drag SELECT\n"
+             "idle dragging",
     .actions = pz_actions,
     .easiest = "2x3",
     .human = "4x4c",

@@ -61,6 +61,9 @@ PZ_PUZZLE(singles,
              "it stays white; on a square that is black or circled either of them takes that away.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cshow), PZ_BOOL(show_black_nums)),
+    .words = "grid numbers=# black=.B circled=.o errors=.!\n"
+             "set black SELECT SELECT2\n"
+             "set circled SELECT2 SELECT",
     .actions = pz_actions,
     .easiest = "2x3de",
     .human = "5x5de",

@@ -45,7 +45,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
 static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state *state, const game_ui *ui,
                          const int *extra)
 {
-    pz_draw_held(dr, TILE_SIZE, COL_TEXT, ui->cur_mode);
+    pz_draw_held(dr, COORD(ui->cur_x), COORD(ui->cur_y), TILE_SIZE, COL_TEXT, ui->cur_mode);
 }
 
 PZ_PUZZLE(sixteen,
@@ -58,6 +58,9 @@ PZ_PUZZLE(sixteen,
              "cursor where it is. The same key again lets go; the other one changes the hold.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
+    .words = "grid tiles=#\n"
+             "slide SELECT\n"
+             "idle lock",
     .actions = pz_actions,
     .easiest = "2x3",
     .human = "3x3",
@@ -72,4 +75,5 @@ PZ_PUZZLE(sixteen,
     .observe_ui = pz_observe_ui,
     .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
     .draw_over = pz_draw_over,
+    .draws = "A frame inside the cursor's square says that SELECT holds the tile, a double frame that SELECT2 does.",
     .visit = pz_visit);

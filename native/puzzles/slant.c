@@ -53,6 +53,8 @@ PZ_PUZZLE(slant,
              "SELECT2 goes the other way round.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(swap_buttons), PZ_BOOL(fade_grounded)),
+    .words = "grid slashes=.\\/ errors=.!\n"
+             "set slashes SELECT SELECT2",
     .actions = pz_actions,
     .easiest = "2x2de",
     .human = "5x5de",

@@ -139,6 +139,9 @@ PZ_PUZZLE(solo,
              "emptied.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
+    .words = "grid digits=# fixed=.'\n"
+             "set digits\n"
+             "once digits blocks cages diagonals",
     .actions = pz_actions,
     .easiest = "2x2",
     .human = "2x2",

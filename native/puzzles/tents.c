@@ -89,6 +89,8 @@ PZ_PUZZLE(tents,
              "on a square that holds either, both clear it.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(drag_ok), PZ_BOOL(cdisp)),
+    .words = "grid trees=.T marks=.AX\n"
+             "set marks SELECT SELECT2",
     .actions = pz_actions,
     .easiest = "4x4de",
     .human = "8x8de",

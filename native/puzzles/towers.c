@@ -52,6 +52,9 @@ PZ_PUZZLE(towers,
              "cursor, SELECT2 takes the tower away; given towers stay.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
+    .words = "grid digits=# fixed=.'\n"
+             "set digits SELECT2\n"
+             "once digits",
     .actions = pz_actions,
     .easiest = "3de",
     .human = "4de",

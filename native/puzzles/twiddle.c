@@ -64,6 +64,9 @@ PZ_PUZZLE(twiddle,
              "anticlockwise, SELECT2 a quarter clockwise.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
+    .words = "grid tiles=#\n"
+             "do left SELECT\n"
+             "do right SELECT2",
     .actions = pz_actions,
     .easiest = "2x3n2",
     .human = "3x3n2r",

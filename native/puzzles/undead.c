@@ -162,6 +162,8 @@ PZ_PUZZLE(undead,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(hshow), PZ_BOOL(hpencil), PZ_BOOL(hcursor), PZ_BOOL(ascii),
                          PZ_BOOL(pencil_keep_highlight)),
+    .words = "grid mirrors=.\\/ monsters=.GVZ fixed=.' errors=.!\n"
+             "set monsters SELECT2",
     .actions = pz_actions,
     .easiest = "3x3de",
     .human = "4x4de",

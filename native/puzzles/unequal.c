@@ -79,6 +79,9 @@ PZ_PUZZLE(unequal,
              "stay, and a square once filled cannot be emptied again.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(hshow), PZ_BOOL(hpencil), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
+    .words = "grid digits=# fixed=.' errors=.!\n"
+             "set digits\n"
+             "once digits",
     .actions = pz_actions,
     .easiest = "3de",
     .human = "4de",

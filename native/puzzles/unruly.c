@@ -56,6 +56,8 @@ PZ_PUZZLE(unruly,
              "empty to black to white and back to empty; SELECT2 goes the other way round. Given squares stay.",
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cursor)),
+    .words = "grid colours=.BW fixed=.'\n"
+             "set colours SELECT SELECT2",
     .actions = pz_actions,
     .easiest = "6x6dt",
     .human = "8x8dt",

@@ -212,6 +212,9 @@ PZ_PUZZLE(untangle,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(just_dragged), PZ_BOOL(just_moved), PZ_BOOL(snap_to_grid),
                          PZ_BOOL(show_crossed_edges), PZ_BOOL(vertex_numbers)),
+    .words = "place P cursor_point\n"
+             "carry SELECT\n"
+             "idle holding",
     .actions = pz_actions,
     .easiest = "4",
     .human = "6",

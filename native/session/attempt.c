@@ -15,6 +15,7 @@ static void observe_board(const pz_session *s, const game_state *state, char *by
 {
     const pz_span *spans = s->layout->spans;
     pz_writer out = {bytes, spans, spans + s->layout->n_board_fields, s->layout, check};
+    pz_burn_bytes((size_t)s->layout->ui_offset);
     s->puzzle->observe(state, &out);
 }
 
@@ -210,6 +211,26 @@ void pz_publish(pz_session *s)
     pz_repeats_count(s, pz_repeats_key(s));
     s->outcome->ended = pz_end_of(s);
     pz_write_mask(s);
+}
+
+bool pz_take_state(pz_session *s, game_state *next)
+{
+    const game *engine = s->puzzle->engine;
+    pz_observe_board(s, next, s->trial_record);
+    s->outcome->changed = memcmp(s->trial_record, s->record, (size_t)s->layout->ui_offset) != 0;
+    if (!s->outcome->changed) {
+        engine->free_game(next);
+        return false;
+    }
+    game_state *old = s->state;
+    if (engine->changed_state) engine->changed_state(s->ui, old, next);
+    pz_tell_waiting(s, next);
+    s->state = next;
+    pz_push_history(s, old);
+    s->outcome->moves++;
+    s->outcome->steps++;
+    pz_publish(s);
+    return true;
 }
 
 /* ---- Steps ---- */

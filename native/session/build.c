@@ -12,6 +12,8 @@
 
 double pz_max_cells = 2500;
 
+enum { STACK_SPARE = 16 << 10 }; /* bytes of stack for everything else */
+
 /* Held while a puzzle that builds its complaints about a description in a static buffer looks at one. */
 PZ_LOCK(validate_lock)
 
@@ -20,10 +22,15 @@ static int side(const game_params *params, int offset)
     return *(const int *)((const char *)params + offset);
 }
 
+static double count_cells(const pz_puzzle *puzzle, const game_params *params)
+{
+    return puzzle->cells ? puzzle->cells(params)
+                         : (double)side(params, puzzle->sides[0]) * side(params, puzzle->sides[1]);
+}
+
 static void check_cells(const pz_puzzle *puzzle, const game_params *params)
 {
-    const double cells = puzzle->cells ? puzzle->cells(params)
-                                       : (double)side(params, puzzle->sides[0]) * side(params, puzzle->sides[1]);
+    const double cells = count_cells(puzzle, params);
     if (cells > pz_max_cells)
         pz_fail(PZ_BAD_PARAMS, "%.0f cells are more than the limit of %.0f (set_max_cells raises it)", cells,
                 pz_max_cells);
@@ -81,6 +88,10 @@ void pz_build(pz_session *s)
     const game *engine = s->puzzle->engine;
     s->params = pz_decode(s->puzzle, s->params_text, true);
     s->params_text = engine->encode_params(s->params, true);
+    if (s->puzzle->stack_per_cell) {
+        s->stack_needed = STACK_SPARE + (size_t)(s->puzzle->stack_per_cell * count_cells(s->puzzle, s->params));
+        if (pz_stack_left() < s->stack_needed) pz_fail(PZ_ENGINE, "%s", pz_small_stack);
+    }
     if (!s->desc) {
         pz_generate(s);
         validate_desc(s->puzzle, s->params, s->desc, PZ_ENGINE);

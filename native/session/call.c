@@ -9,6 +9,8 @@
 
 double pz_step_timeout = 30;
 
+const char pz_small_stack[] = "this thread's stack is too small for a game of this size (see threading.stack_size)";
+
 const char *pz_last_error(void)
 {
     return pz_thread_notes()->error;
@@ -34,10 +36,7 @@ int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interrup
     pz_guard guard;
     pz_enter(&guard, pool, timeout);
     guard.session = session;
-    if (interruptible) {
-        guard.interruptible = true;
-        guard.started = pz_now();
-    }
+    if (interruptible) pz_watch(&guard);
     if (!setjmp(guard.home)) work(session, context);
     return pz_conclude(&guard);
 }
@@ -52,13 +51,16 @@ int pz_claim_any(pz_session *s)
 
 int pz_claim(pz_session *s)
 {
+    if (s->stack_needed && pz_stack_left() < s->stack_needed) return pz_refuse(PZ_ENGINE, pz_small_stack);
     int refused = pz_claim_any(s);
     if (refused) return refused;
     if (!s->fault) return PZ_OK;
-    const bool forked = s->fault == PZ_FORKED;
+    const int fault = s->fault;
     pz_release(s);
-    return pz_refuse(PZ_ENGINE, forked ? "another thread was at work in this session when the process forked; reset it"
-                                       : "this session ended with an engine fault; reset it");
+    const char *reason = "this session ended with an engine fault; reset it";
+    if (fault == PZ_FORKED) reason = "another thread was at work in this session when the process forked; reset it";
+    if (fault == PZ_INTERRUPTED) reason = "this session was interrupted in a move; reset it";
+    return pz_refuse(PZ_ENGINE, reason);
 }
 
 void pz_release(pz_session *s)
@@ -66,10 +68,13 @@ void pz_release(pz_session *s)
     pz_let_go(&s->owner);
 }
 
-/* After a fault the engine's memory cannot be trusted: the game is over for good, and every later call says so. */
+/*
+ * After a fault the engine's memory cannot be trusted: the game is over for good, and every later call says so. The
+ * same holds where a move was stopped halfway.
+ */
 static int finish(pz_session *s, int error)
 {
-    if (error == PZ_ENGINE || error == PZ_TIMEOUT) s->fault = error;
+    if (error == PZ_ENGINE || error == PZ_TIMEOUT || error == PZ_INTERRUPTED) s->fault = error;
     pz_release(s);
     return error;
 }
@@ -83,7 +88,17 @@ int pz_call(pz_session *s, pz_work work, void *context)
 int pz_call_interruptible(pz_session *s, pz_work work, void *context)
 {
     int refused = pz_claim(s);
-    return refused ? refused : finish(s, pz_guarded(s->pool, s, pz_step_timeout, true, work, context));
+    if (refused) return refused;
+    const int error = pz_guarded(s->pool, s, pz_step_timeout, true, work, context);
+    if (error == PZ_ENGINE) return finish(s, error);
+    pz_release(s);
+    return error;
+}
+
+void pz_finish_undisturbed(void)
+{
+    pz_current_guard()->interruptible = false;
+    pz_current_guard()->timeout = 0;
 }
 
 /*
@@ -101,6 +116,7 @@ int pz_session_step(pz_session *s, int action)
     pz_guard guard;
     pz_enter(&guard, s->pool, pz_step_timeout);
     guard.session = s;
+    guard.interruptible = true; /* the first move in Mines lays the mines, which may take long */
     if (!setjmp(guard.home)) pz_step_guarded(s, action, false);
     return finish(s, pz_conclude(&guard));
 }

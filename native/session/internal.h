@@ -40,6 +40,7 @@ struct pz_session {
     int flags, n_actions, fault;
     pz_player *players;   /* those who wait; the entry of the present player is stale. NULL while there is only one */
     int n_players, player;
+    size_t stack_needed;  /* bytes, 0 where every stack will do */
     bool stuck, loaded;   /* loaded: from a save, without its aux so far */
 
     game_state **history; /* a ring of the states before, NULL where no undo is wanted */
@@ -106,9 +107,16 @@ int pz_guarded(pz_pool *pool, pz_session *session, double timeout, bool interrup
 
 /* The same on a living game: claimed first, and over for good after a fault. */
 int pz_call(pz_session *session, pz_work work, void *context);
+/* For work that may be stopped at any point, on Ctrl-C or at the deadline, and leaves the game as it was. */
 int pz_call_interruptible(pz_session *session, pz_work work, void *context);
+/* From here on such work changes the game: what is left is short, and must not be stopped halfway. */
+void pz_finish_undisturbed(void);
 
-/* Claim a game for this thread: fails after a fault, and while another thread has it. The second is for a reset. */
+/*
+ * Claim a game for this thread: fails after a fault, while another thread has it, and where the stack is too small. The
+ * second is for a reset, which a fault does not stop.
+ */
+extern const char pz_small_stack[];
 int pz_claim(pz_session *session);
 int pz_claim_any(pz_session *session);
 void pz_release(pz_session *session);
@@ -134,10 +142,17 @@ void pz_bind(pz_session *session, const pz_buffers *buffers);
 void pz_seat(pz_session *session, int n);               /* more players, under a guard */
 void pz_change_places(pz_session *session, int player); /* the ui alone: nothing is written anew */
 
-/* ---- Saves (save.c): these bytes, what was packed, and a SHA-1 of both ---- */
+/* ---- Saves (save.c): a head with the version, what was packed, and a SHA-1 of both ---- */
 
 enum { PZ_SAVE_HEAD = 8, PZ_SAVE_DIGEST = 20 };
-extern const char pz_save_magic[PZ_SAVE_HEAD];
+/* Write head and digest around what lies between them, and make a save of the right version out of any bytes. */
+void pz_seal(uint8_t *bytes, size_t size);
+
+/* A clone within a timeout, which Ctrl-C stops; 0 means without limit. */
+int pz_clone_within(const pz_session *session, double timeout, pz_session **result);
+
+/* All that is mutable of the present player's ui. */
+void pz_visit_ui(pz_session *session, pz_visitor *visitor);
 
 /* ---- Layouts (layout.c) ---- */
 
@@ -152,6 +167,8 @@ void pz_observe_board(const pz_session *session, const game_state *state, char *
 void pz_observe_ui(const pz_session *session, const game_state *state, const game_ui *ui, const int *extra,
                    char *record);
 void pz_push_history(pz_session *session, game_state *state);
+/* Take over a state that the mouse led to, as the next move; false where nothing that is observed changes. */
+bool pz_take_state(pz_session *session, game_state *next);
 /* Tell the uis of the players who wait that the state under them is about to change. */
 void pz_tell_waiting(pz_session *session, const game_state *next);
 void pz_judge(pz_session *session);

@@ -10,7 +10,7 @@
 
 #include "session/internal.h"
 
-const char pz_save_magic[PZ_SAVE_HEAD] = "pzport3\n";
+static const char magic[PZ_SAVE_HEAD] = "pzport3\n";
 
 typedef struct packer {
     pz_visitor visitor;
@@ -96,7 +96,7 @@ static void get_bools(pz_visitor *visitor, void *data, size_t size)
     get(from, data, size);
 }
 
-static void visit_ui(pz_session *s, pz_visitor *visitor)
+void pz_visit_ui(pz_session *s, pz_visitor *visitor)
 {
     const pz_puzzle *puzzle = s->puzzle;
     if (puzzle->visit_ui) {
@@ -116,7 +116,7 @@ static void visit_players(pz_session *s, pz_visitor *visitor)
     const int present = s->player;
     for (int k = 1; k <= s->n_players; k++) {
         pz_change_places(s, (present + k) % s->n_players);
-        visit_ui(s, visitor);
+        pz_visit_ui(s, visitor);
     }
 }
 
@@ -239,14 +239,21 @@ static void unpack(pz_session *s, unpacker *from, bool outside)
     pz_write_mask(s);
 }
 
+void pz_seal(uint8_t *bytes, size_t size)
+{
+    memcpy(bytes, magic, PZ_SAVE_HEAD);
+    SHA_Simple(bytes, (int)(size - PZ_SAVE_DIGEST), bytes + size - PZ_SAVE_DIGEST);
+}
+
 static void pack_save(pz_session *s, void *context)
 {
+    static const uint8_t digest[PZ_SAVE_DIGEST];
     packer *to = context;
-    put(to, pz_save_magic, PZ_SAVE_HEAD);
+    put(to, magic, PZ_SAVE_HEAD);
     pack(s, to, true);
-    uint8_t digest[PZ_SAVE_DIGEST];
-    SHA_Simple(to->bytes, (int)to->length, digest);
     put(to, digest, PZ_SAVE_DIGEST);
+    if (to->length > INT_MAX) pz_fail(PZ_ENGINE, "out of memory");
+    pz_seal(to->bytes, to->length);
 }
 
 int pz_session_save(pz_session *s, uint8_t **bytes, int64_t *size)
@@ -265,6 +272,7 @@ int pz_session_save(pz_session *s, uint8_t **bytes, int64_t *size)
 /* Build a session from packed bytes; those from outside may be anything. */
 typedef struct revival {
     unpacker from;
+    const uint8_t *sealed; /* NULL, or what is loaded, from its head to its digest */
     bool outside;
     pz_session *session; /* so far; freed by the caller where it stays unfinished */
 } revival;
@@ -273,6 +281,11 @@ static void unpack_whole(pz_session *none, void *context)
 {
     (void)none;
     revival *r = context;
+    if (r->sealed) {
+        uint8_t digest[PZ_SAVE_DIGEST];
+        SHA_Simple(r->sealed, (int)(r->from.end - r->sealed), digest);
+        if (memcmp(digest, r->from.end, PZ_SAVE_DIGEST)) pz_fail(PZ_CORRUPT, "the saved session was altered");
+    }
     const char *name = get_string(&r->from);
     const pz_puzzle *puzzle = NULL;
     for (int i = 0; name && i < pz_count(); i++)
@@ -286,13 +299,12 @@ static void unpack_whole(pz_session *none, void *context)
     unpack(s, &r->from, r->outside);
 }
 
-static int revive(const uint8_t *bytes, size_t size, bool outside, pz_session **result)
+static int revive(revival r, double timeout, bool interruptible, pz_session **result)
 {
     *result = NULL;
     pz_pool *names = pz_pool_new(); /* until the session has one of its own */
     if (!names) return pz_refuse(PZ_ENGINE, "out of memory");
-    revival r = {.from = {.at = bytes, .end = bytes + size}, .outside = outside};
-    int error = pz_guarded(names, NULL, pz_step_timeout, false, unpack_whole, &r);
+    int error = pz_guarded(names, NULL, timeout, interruptible, unpack_whole, &r);
     pz_pool_free(names);
     if (error)
         pz_session_free(r.session);
@@ -306,14 +318,10 @@ int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result)
     *result = NULL;
     if (size > INT_MAX) return pz_refuse(PZ_CORRUPT, "this is too large to be a saved session");
     if (size < PZ_SAVE_HEAD + PZ_SAVE_DIGEST) return pz_refuse(PZ_CORRUPT, "the saved session is truncated");
-    if (memcmp(bytes, pz_save_magic, 6)) return pz_refuse(PZ_CORRUPT, "this is no saved session");
-    if (memcmp(bytes, pz_save_magic, PZ_SAVE_HEAD))
-        return pz_refuse(PZ_CORRUPT, "the saved session is of another version");
-    uint8_t digest[PZ_SAVE_DIGEST];
-    SHA_Simple(bytes, (int)(size - PZ_SAVE_DIGEST), digest);
-    if (memcmp(digest, bytes + size - PZ_SAVE_DIGEST, PZ_SAVE_DIGEST))
-        return pz_refuse(PZ_CORRUPT, "the saved session was altered");
-    int error = revive(bytes + PZ_SAVE_HEAD, (size_t)size - PZ_SAVE_HEAD - PZ_SAVE_DIGEST, true, result);
+    if (memcmp(bytes, magic, 6)) return pz_refuse(PZ_CORRUPT, "this is no saved session");
+    if (memcmp(bytes, magic, PZ_SAVE_HEAD)) return pz_refuse(PZ_CORRUPT, "the saved session is of another version");
+    const unpacker from = {.at = bytes + PZ_SAVE_HEAD, .end = bytes + size - PZ_SAVE_DIGEST};
+    int error = revive((revival){.from = from, .sealed = bytes, .outside = true}, pz_step_timeout, true, result);
     /* A description or parameter that the engine refuses can only come from a blob that we did not write. */
     return error == PZ_BAD_PARAMS || error == PZ_BAD_ID ? PZ_CORRUPT : error;
 }
@@ -323,14 +331,25 @@ static void pack_clone(pz_session *s, void *context)
     pack(s, context, false);
 }
 
-int pz_session_clone(const pz_session *session, pz_session **result)
+static int clone_session(const pz_session *session, double timeout, bool interruptible, pz_session **result)
 {
     pz_session *s = (pz_session *)session; /* packing reads only; the visitor's type serves both directions */
     *result = NULL;
     packer packed = {.bytes = NULL};
     int error = pz_call(s, pack_clone, &packed);
-    if (!error) error = revive(packed.bytes, packed.length, false, result);
+    const unpacker from = {.at = packed.bytes, .end = packed.bytes + packed.length};
+    if (!error) error = revive((revival){.from = from}, timeout, interruptible, result);
     if (!error) (*result)->loaded = s->loaded;
     free(packed.bytes);
     return error;
+}
+
+int pz_session_clone(const pz_session *session, pz_session **result)
+{
+    return clone_session(session, pz_step_timeout, false, result);
+}
+
+int pz_clone_within(const pz_session *session, double timeout, pz_session **result)
+{
+    return clone_session(session, timeout, true, result);
 }

@@ -59,6 +59,7 @@ static void solve(pz_session *s, void *context)
     (void)context;
     game_state *solved = solved_state(s), *old = s->state;
     pz_observe_board(s, solved, s->trial_record);
+    pz_finish_undisturbed();
     s->outcome->changed = memcmp(s->trial_record, s->record, (size_t)s->layout->ui_offset) != 0;
     if (s->outcome->changed) {
         if (s->puzzle->engine->changed_state) s->puzzle->engine->changed_state(s->ui, old, solved);

@@ -74,5 +74,5 @@ static void print_session(pz_session *s, void *context)
 
 int pz_session_text(pz_session *s, char **result)
 {
-    return pz_call(s, print_session, result);
+    return pz_call_interruptible(s, print_session, result);
 }

@@ -100,7 +100,7 @@ def test_specs_say_what_the_fields_say():
     actions = env.action_spec()
     assert isinstance(actions, specs.DiscreteArray)
     assert actions.num_values == len(env.action_names) == 5
-    assert make("net", observation="pixels", width=30, height=20).observation_spec().shape == (20, 30, 3)
+    assert make("net", observation="pixels", width=50, height=40).observation_spec().shape == (40, 50, 3)
     olt = make("net", observation="flat", olt=True).observation_spec()
     assert olt._fields == ("observation", "legal_actions", "terminal")
     assert (olt.legal_actions.shape, olt.legal_actions.dtype) == ((5,), np.float32)

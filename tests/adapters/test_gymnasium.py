@@ -46,8 +46,8 @@ def test_sb3s_own_checker_is_content(puzzle, observation):
 
     env = make(puzzle, observation=observation)
     with warnings.catch_warnings():
-        # SB3 recommends vectors to those who write their own policy; its MultiInputPolicy flattens boards by itself.
-        warnings.filterwarnings("ignore", message=".*(unconventional shape|seems that your observation .* is an image)")
+        # SB3 recommends vectors, and takes boards with three axes for pictures; its MultiInputPolicy flattens them all.
+        warnings.filterwarnings("ignore", message=".*(unconventional shape|is an image|an image is|image space)")
         sb3_check_env(env)
     env.close()
 
@@ -449,3 +449,46 @@ def test_gymnasium_wrappers_fit():
         env = gym.wrappers.FlattenObservation(make("fifteen"))
         assert env.reset(seed=1)[0].ndim == 1
         env.close()
+
+
+@pytest.mark.parametrize("make", [adapter.PuzzleEnv, adapter.PuzzleVectorEnv])
+def test_a_picture_that_is_too_small_is_refused_at_construction(make):
+    with pytest.raises(pp.UnknownOption, match=r"needs at least \d+ x \d+ pixels, not 9 x 9"):
+        make("net", "5x5", observation="pixels", width=9, height=9)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_vector_environment_that_was_never_made_goes_silently():
+    with pytest.raises(pp.UnknownOption, match="called num_envs now"):
+        adapter.PuzzleVectorEnv("fifteen", n_envs=2)
+    gc.collect()
+
+
+def test_gymnasiums_play_knows_the_keys(puzzle, monkeypatch):
+    pytest.importorskip("pygame", reason="gymnasium.utils.play needs pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    from gymnasium.utils.play import PlayableGame
+
+    env = gym.make(adapter.env_id(puzzle), render_mode="rgb_array", undo=True)
+    env.reset(seed=1)
+    keys = env.unwrapped.get_keys_to_action()
+    assert set(keys.values()) == set(range(env.action_space.n))
+    game = PlayableGame(env, {tuple(map(code, one)): action for one, action in keys.items()})
+    assert {code("w"), code("8")} & game.relevant_keys
+    env.close()
+
+
+def code(key):
+    """A key's number, as ``play`` itself makes it of a character."""
+    return ord(key) if isinstance(key, str) else key
+
+
+def test_a_person_can_see_the_window(monkeypatch):
+    """The picture that an agent sees may be tiny; the window is not."""
+    pygame = pytest.importorskip("pygame", reason="a window needs the extra window")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = gym.make("puzzleport/Net-v0", params="2x2", render_mode="human", width=64, height=64)
+    env.reset(seed=1)
+    env.step(0)
+    assert min(pygame.display.get_surface().get_size()) >= 400
+    env.close()

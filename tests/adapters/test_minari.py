@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import gymnasium as gym
 import minari
 import numpy as np
 import pytest
@@ -70,8 +71,12 @@ def test_observations_are_the_recovered_environment_s(observation):
     dataset = collect_demos("fifteen", "2x2", episodes=2, observation=observation)
     env = dataset.recover_environment()
     first, _ = env.reset(seed=about(dataset)[1]["seed"])
-    np.testing.assert_array_equal(dataset[1].observations[0], first)
-    assert all(one in env.observation_space for one in dataset[1].observations)
+    stored = dataset[1].observations
+    if isinstance(stored, dict):
+        stored = [dict(zip(stored, arrays, strict=True)) for arrays in zip(*stored.values(), strict=True)]
+    np.testing.assert_equal(stored[0], first)
+    assert len(stored) > 1
+    assert all(one in env.observation_space for one in stored)
     env.close()
 
 
@@ -133,6 +138,31 @@ def test_a_failure_leaves_nothing_behind(root):
     with pytest.raises(ValueError, match="solved none of 3 games"):
         collect_demos("solo", "2x2", episodes=3, max_steps=1)
     assert not files_under(root)
+
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (6_000_000, 6_000_000))
+from puzzleport.cli import main
+main(["demos", "--puzzle", "solo", "--episodes", "2000", "--seed", "0", "--out", sys.argv[1]])
+"""
+
+
+def test_where_nothing_more_can_be_written_it_ends_in_one_line(tmp_path):
+    """A limit on the size of files stands for a full disk, which the HDF5 library does not survive."""
+    out = tmp_path / "out"
+    done = subprocess.run([sys.executable, "-c", FULL, str(out)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.split("\n")[-2:] == [f"puzzleport: {out}/puzzleport/solo-2x2: File too large", ""]
+    assert "Traceback" not in done.stderr
+    assert not out.exists()
+
+
+def test_a_relative_folder_will_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    dataset = collect_demos("fifteen", "2x2", episodes=40, root="demos")
+    assert dataset.total_episodes == 40
+    assert dataset.spec.data_path == str(tmp_path / "demos" / dataset.id / "data")
 
 
 def test_minari_s_own_tools_see_it(root):
@@ -206,3 +236,20 @@ def test_no_dataset_is_overwritten(root):
     before = {path: path.read_bytes() for path in files_under(root)}
     assert "already" in run("--puzzle", "fifteen", "--episodes", "2", code=2).stderr
     assert {path: path.read_bytes() for path in files_under(root)} == before
+
+
+def test_minaris_own_collector_records_every_info():
+    """Its infos must have the same keys and shapes at every step, which ``is_success`` at the end only would break."""
+    env = minari.DataCollector(gym.make("puzzleport/Fifteen-v0", params="2x2", max_steps=20), record_infos=True)
+    for seed in range(3):
+        _, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            _, _, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))
+            over = terminated or truncated
+    dataset = env.create_dataset("puzzleport/collected-v0")
+    for episode in dataset:
+        assert len(episode.infos["is_success"]) == len(episode) + 1
+        assert episode.infos["puzzle_state"]["tiles"].shape == (len(episode) + 1, 2, 2)
+        assert not episode.infos["is_success"][:-1].any()
+    env.close()

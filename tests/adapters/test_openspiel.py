@@ -304,6 +304,21 @@ def test_the_way_to_the_solution_pays_its_whole_sum():
     assert state.returns()[0] == pytest.approx(sum(rewards)) == pytest.approx(2.0) == pytest.approx(game.max_utility())
 
 
+def test_clones_learn_each_its_own_solution():
+    """Mines lays its mines at the first opening: where a clone opens must not decide what the others are paid for."""
+    game = load("mines", params="4x4n2", seed=1, solution=1.0, max_steps=40)
+    chooser, root = random.Random(1), game.new_initial_state()
+    root.apply_action(root.legal_actions()[0])
+    for _ in range(8):
+        clone, fresh = root.clone(), game.new_initial_state()
+        fresh.apply_action(root.history()[0])
+        while not clone.is_terminal():
+            action = chooser.choice(clone.legal_actions())
+            clone.apply_action(action)
+            fresh.apply_action(action)
+            assert (clone.rewards(), clone.returns()) == (fresh.rewards(), fresh.returns())
+
+
 def test_bounds_of_what_a_game_pays():
     plain = load("net", params="2x2")
     assert (plain.min_utility(), plain.max_utility()) == (-1.0, 1.0)

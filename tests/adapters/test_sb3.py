@@ -100,7 +100,7 @@ def test_what_can_be_asked_of_sub_environments():
     assert is_masking_supported(env)
     assert env.env_method("action_masks")[0].dtype == np.int8
     assert len(env.env_method("action_masks", indices=[0, 2])) == 2
-    assert env.get_attr("params") == [pp.canonical_params("net", "2x2")] * 3
+    assert [task.params for task in env.get_attr("task")] == [pp.canonical_params("net", "2x2")] * 3
     assert env.get_attr("render_mode", indices=1) == ["rgb_array"]
     assert env.env_is_wrapped(Monitor) == [False] * 3
     assert [image.shape for image in env.get_images()] == [(40, 50, 3)] * 3

@@ -3,7 +3,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -137,7 +144,7 @@ def test_lists_in_every_form(run):
         "bench pixels --puzzle net --seconds 0.001",
         "bench gymnasium --puzzle net --seconds 0.001",
         "bench memory --puzzle net --steps 100 --sessions 2 --pictures 64",
-        "demo --episodes 1 --seconds 0.001",
+        "demo --all --episodes 1 --seconds 0.001",
         "evalset --puzzle net --quick",
     ],
 )
@@ -348,6 +355,197 @@ def test_play_in_a_window(monkeypatch):
     assert (session.steps, session.moves) == (2, 3)
 
 
+def test_the_mouse_plays_in_a_window(monkeypatch):
+    pygame = pytest.importorskip("pygame", reason="a window needs the extra window")
+    from puzzleport.cli.by_hand import in_window
+
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame.display.init()
+    for x in range(20, 300, 20):
+        for kind in (pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP):
+            pygame.event.post(pygame.event.Event(kind, pos=(x, 100), button=1))
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    session = pp.Session("tents", "6x6", seed=1)
+    in_window(session, 320)
+    assert session.moves > 0
+
+
+@pytest.fixture
+def screen():
+    """A real X server without a screen, and the environment that uses it."""
+    for program in ("Xvfb", "xdotool"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    pytest.importorskip("pygame", reason="a window needs the extra window")
+    number = 1000 + os.getpid() % 30000
+    server = subprocess.Popen(["Xvfb", f":{number}", "-screen", "0", "800x600x24"], stderr=subprocess.DEVNULL)
+    yield {**os.environ, "DISPLAY": f":{number}", "SDL_AUDIODRIVER": "dummy"}
+    server.terminate()
+    server.wait()
+
+
+def test_a_real_window_takes_clicks_and_ctrl_c(screen):
+    code = (
+        "import puzzleport as pp; from puzzleport.cli.by_hand import in_window; s = pp.Session('tents', '6x6', seed=1)\n"
+        "import puzzleport.window as w; show = w.Window.show; told = []\n"
+        "def first(*a): show(*a); told or (told.append(1), print('ready', flush=True))\n"
+        "w.Window.show = first\n"
+        "try: in_window(s, 480)\n"
+        "finally: print(s.moves, flush=True)"
+    )
+    played = subprocess.Popen([sys.executable, "-c", code], env=screen, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert played.stdout.readline() == b"ready\n"
+        for x in range(230, 560, 20):  # the window is in the middle of the screen
+            subprocess.run(["xdotool", "mousemove", str(x), "160", "click", "1"], env=screen, check=True)
+        time.sleep(1)
+        played.send_signal(signal.SIGINT)
+        out, _ = played.communicate(timeout=30)
+    finally:
+        played.kill()
+    assert int(out) > 0
+    assert played.returncode != 0
+
+
+def test_without_a_display_a_window_ends_in_one_line(tmp_path):
+    pytest.importorskip("pygame", reason="a window needs the extra window")
+    without = {
+        key: value for key, value in os.environ.items() if key not in {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
+    }
+    for env in (without, without | {"DISPLAY": ":54321"}):
+        words = [sys.executable, "-m", "puzzleport", "play", "net", "--where", "window"]
+        done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 2
+        (line,) = done.stderr.strip().splitlines()
+        assert "--where terminal needs none" in line
+
+
+def in_a_terminal(words, columns=80, lines=24, keys=b""):
+    """Run a command in a terminal of this size; what it printed, and its exit code."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    env = {key: value for key, value in os.environ.items() if key not in {"COLUMNS", "LINES", "DISPLAY", "NO_COLOR"}}
+    env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONUTF8": "1"}
+    words = [sys.executable, "-m", "puzzleport", *words]
+    done = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True)
+    os.close(slave)
+    seen = b""
+    while True:
+        if keys and b"quit" in seen:  # a key before that would be flushed
+            time.sleep(0.5)
+            os.write(master, keys)
+            keys = b""
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if not part:
+            break
+        seen += part
+    os.close(master)
+    return seen.decode(errors="replace"), done.wait(timeout=60)
+
+
+def test_watch_in_a_terminal_has_colours_and_fits(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    seen, code = in_a_terminal(["watch", "expert", "tents", "6x6", "--seed", "1", "--fps", "200"])
+    assert code == 0
+    assert "▀" in seen
+    assert "\x1b[38;2;" in seen
+    assert "SOLVED" in seen
+
+
+def test_untangle_is_a_drawing_in_the_terminal(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    seen, code = in_a_terminal(["play", "untangle", "6", "--seed", "1"], keys=b"q")
+    assert code == 0
+    assert "▀" in seen
+    assert " at 128,19" not in seen
+
+
+@pytest.mark.parametrize("words", ["play map 20x15n30de", "watch expert map human"])
+def test_a_board_that_does_not_fit_says_what_it_needs(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    seen, code = in_a_terminal([*words.split(), "--seed", "1"], columns=40)
+    assert code == 2
+    said = " ".join(seen.split())
+    assert "needs a terminal of at least" in said
+    assert "this one has 40 and 24" in said
+
+
+def test_record_writes_films_and_stills(run, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="films need the extra record")
+    words = ("record", "expert", "fifteen", "2x2", "--seed", 3, "--size", 64)
+    said = run(*words, "--gif", "a.gif", "--png", "a.png").stdout
+    assert "SOLVED" in said
+    assert "seed 3" in said
+    with image.open(tmp_path / "a.gif") as film, image.open(tmp_path / "a.png") as still:
+        assert film.n_frames > 1
+        assert still.size == (64, 64)
+        solved = pp.Session("fifteen", "2x2", seed=3)
+        for action in solved.plan():
+            solved.step(action)
+        assert (np.asarray(still.convert("RGB")) == solved.pixels(64, 64)).all()
+    assert "a.gif exists; --force overwrites it" in run(*words, "--gif", "a.gif", code=2).stderr
+    assert sorted(path.name for path in tmp_path.glob("*a.*")) == ["a.gif", "a.png"]
+
+
+def test_record_writes_mp4(run, tmp_path):
+    pytest.importorskip("imageio_ffmpeg", reason="MP4 needs the extra video")
+    run("record", "masked", "net", "2x2", "--seed", 1, "--frames", 10, "--mp4", "a.mp4")
+    assert (tmp_path / "a.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+@pytest.mark.parametrize("policy", ["random", "masked", "policies_of_mine:legal"])
+def test_watch_without_a_terminal_tells_how_it_ended(run, policy):
+    said = run("watch", policy, "fifteen", "2x2", "--seed", 1, "--where", "terminal").stdout
+    assert "SOLVED" in said
+
+
+def test_demo_is_short_and_names_what_it_wrote(run, tmp_path):
+    pytest.importorskip("PIL", reason="pictures need the extra record")
+    said = run("demo", "--out", "shown").stdout
+    assert len(said.splitlines()) < 20
+    assert max(map(len, said.splitlines())) <= 100
+    assert "40 of 40 solved by the expert" in said
+    for name in ("gallery.png", "tents.gif"):
+        assert f"shown/{name}" in said
+        assert (tmp_path / "shown" / name).stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "params", "said"),
+    [
+        ("tents", "6x6", "a tent"),
+        ("lightup", None, "a lamp stands"),
+        ("solo", "2x2", "digit"),
+        ("mines", None, "the first square is never a mine"),
+    ],
+)
+def test_hints_are_in_plain_words_and_come_true(puzzle, params, said):
+    from puzzleport.cli.by_hand import hint
+
+    session = pp.Session(puzzle, params, seed=1)
+    told = hint(session)
+    assert said in told
+    for key in told.rsplit(": ", 1)[1].split(", "):
+        assert session.step(key).changed
+
+
+def test_every_puzzle_has_a_hint(puzzle):
+    from puzzleport.cli.by_hand import hint
+
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=1)
+    told = hint(session)
+    assert told.startswith("hint: ")
+    assert "[" not in told
+
+
 def test_every_puzzle_can_be_played_by_the_keys(puzzle):
     from puzzleport.cli.by_hand import ARROWS, KEYS, help_line, press
 
@@ -358,6 +556,39 @@ def test_every_puzzle_can_be_played_by_the_keys(puzzle):
     assert "quit" in help_line(session)
     for key in sorted(keys):
         assert press(session, key) is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list",
+        "bench --puzzle net,tents --seconds 0.001",
+        "bench pixels --puzzle net --seconds 0.001",
+        "demo --all --episodes 1 --seconds 0.001",
+        "compare r.csv",
+        "evaluate --puzzle fifteen --episodes 3 --seed 1",
+        "--help",
+        "bench --help",
+    ],
+)
+@pytest.mark.parametrize("columns", [80, 60])
+def test_tables_fit_and_nothing_is_cut(run, tmp_path, monkeypatch, words, columns):
+    names = ("a policy with a long name", "another one", "the third", "the last of them")
+    rows = [f"net,{size},{name},1234567,98.7" for name in names for size in ("2x2", "3x3")]
+    (tmp_path / "r.csv").write_text(
+        "puzzle,params,algorithm,mean_successful_steps,success_percent\n" + "\n".join(rows) + "\n"
+    )
+    from puzzleport.cli import common
+
+    monkeypatch.setattr(common.console, "_width", columns)
+    said = run(*words.split()).stdout
+    assert "…" not in said
+    assert "..." not in said.replace("[,NAME...]", "").replace("[ARGS]...", "").replace("RESULTS...", "")
+    assert max(map(len, said.splitlines())) <= 80
+    if "compare" in words:
+        for name in names:
+            assert all(word in said for word in name.split())
+        assert said.count("1,234,567 (98.7%)") == 8
 
 
 def test_completion(run):

@@ -318,3 +318,10 @@ def test_the_instance_hash_is_of_the_instance_alone():
     assert session.hash() != state
     assert session.instance_hash == before == session.clone().instance_hash
     assert session.instance_hash != pp.Session("bridges", "7x7", seed=4).instance_hash
+
+
+def test_success_within_the_bound_is_told():
+    result = evaluate("masked", "flood", "3x3c6m5", episodes=50, seed=0)
+    within = sum(status == 1 and steps <= 63 for status, steps in zip(result.status, result.steps, strict=True))
+    assert result.summary()["within_bound_percent"] == 2 * within
+    assert 0 < 2 * within < result.summary()["success_percent"]

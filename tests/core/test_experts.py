@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
 import puzzleport as pp
-from puzzleport.agents.expert import ExpertPolicy, best_guess, edge_square, mine_odds
+from puzzleport.agents.expert import ExpertPolicy
 from puzzleport.errors import NoPlan
 
 from ..conftest import PUZZLES, play
@@ -158,46 +156,6 @@ def test_an_expert_by_sight_knows_nothing_more():
     assert all(len(actions) == 1 for actions in seen.values())
 
 
-def test_mine_odds_are_exact():
-    """Against counting all layouts of a small board."""
-    random = np.random.default_rng(1)
-    for _ in range(60):
-        mines = np.zeros((4, 4), int)
-        mines.flat[random.choice(16, 4, replace=False)] = 1
-        around = np.pad(mines, 1)
-        counts = sum(around[a : a + 4, b : b + 4] for a in range(3) for b in range(3)) - mines
-        numbers = np.where((random.random((4, 4)) < 0.4) & (mines == 0), counts, -1)
-        covered = [tuple(map(int, at)) for at in np.argwhere(numbers < 0)]
-        hits = dict.fromkeys(covered, 0)
-        layouts = 0
-        for chosen in itertools.combinations(covered, 4):
-            trial = np.zeros((6, 6), int)
-            for y, x in chosen:
-                trial[y + 1, x + 1] = 1
-            near = sum(trial[a : a + 4, b : b + 4] for a in range(3) for b in range(3)) - trial[1:5, 1:5]
-            if (near == numbers)[numbers >= 0].all():
-                layouts += 1
-                for cell in chosen:
-                    hits[cell] += 1
-        for cell, odd in mine_odds(numbers, 4).items():
-            assert odd == pytest.approx(hits[cell] / layouts)
-
-
-def test_guesses_narrow_down():
-    row, left = best_guess("c6p4g10Bm", ())
-    assert left == 6**4
-    _, fewer = best_guess("c6p4g10Bm", ((row, 1, 1),))
-    assert 0 < fewer < left
-    with pytest.raises(NoPlan, match="no row fits"):
-        best_guess("c6p4g10Bm", (((1, 1, 1, 1), 0, 0), ((2, 2, 2, 2), 0, 0), ((3, 4, 5, 6), 0, 0)))
-
-
-def test_lasers_stand_around_the_box():
-    assert [edge_square(laser, 2, 3) for laser in range(10)] == [
-        (1, 0), (2, 0), (3, 1), (3, 2), (3, 3), (2, 4), (1, 4), (0, 3), (0, 2), (0, 1),
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("puzzle", PUZZLES)
 def test_hints(puzzle):
     session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, 5)
@@ -217,3 +175,48 @@ def test_a_policy_copes_with_others_actions(puzzle):
             play(session, 1, seed=turn, legal=True)
     with pytest.raises(ValueError, match="asked about"):
         ExpertPolicy("net")(session if session.puzzle != "net" else pp.Session("flip"))
+
+
+@pytest.mark.parametrize("puzzle", OPEN)
+def test_plans_from_anywhere(puzzle):
+    """At the human level after long random play: a plan, or the reason why there can be none."""
+    for seed, actions in ((1, 50), (2, 500), (3, 500)):
+        session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed, undo=False)
+        random = np.random.default_rng([seed, actions])
+        for _ in range(actions):
+            copy = session.clone()
+            copy.step(int(random.choice(np.flatnonzero(session.mask()))))
+            if copy.status == pp.Status.ONGOING:
+                session = copy
+        reason = ""
+        try:
+            follow(session, session.plan())
+        except NoPlan as error:
+            reason = str(error)
+        if reason:  # only here can play use up what a solution needs
+            assert puzzle in ("flood", "inertia", "pegs", "samegame")
+            assert "it cannot be solved from here" in reason
+        else:
+            assert session.status == pp.Status.SOLVED
+
+
+@pytest.mark.parametrize(("puzzle", "params"), [("flood", "12x12c6m5"), ("inertia", "10x8")])
+def test_a_lost_game_says_so(puzzle, params):
+    session = pp.Session(puzzle, params, 1, undo=False)
+    random = np.random.default_rng(1)
+    while session.status == pp.Status.ONGOING:
+        session.step(int(random.choice(np.flatnonzero(session.mask()))))
+    assert session.status == pp.Status.FAILED
+    with pytest.raises(NoPlan, match="the game is lost"):
+        session.plan()
+
+
+def test_flood_with_fewer_fills_than_the_engine_needs():
+    """The engine's solver is greedy; with its own number of fills less one or two there is still a way."""
+    params, _, desc = pp.Session("flood", "12x12c6m0", 1).game_id.partition(":")
+    colours, fills = desc.split(",")
+    session = pp.Session("flood", game_id=f"{params}:{colours},{int(fills) - 1}")
+    follow(session, session.plan())
+    assert session.status == pp.Status.SOLVED
+    with pytest.raises(NoPlan, match="it cannot be solved from here"):
+        pp.Session("flood", game_id=f"{params}:{colours},{int(fills) // 2}").plan()

@@ -1,8 +1,20 @@
 from __future__ import annotations
 
+import csv
+
+from .. import golden_fields
 from ..golden_playthrough import FOLDER, playthrough
 
 
 def test_play_is_what_it_was(puzzle):
     """After a wanted change, `make golden` writes the files anew: read the difference before you commit it."""
     assert playthrough(puzzle) == (FOLDER / f"{puzzle}.txt").read_text()
+
+
+def test_every_field_is_what_it_was_on_a_board_that_is_not_square(puzzle):
+    """Names the field that differs. After a wanted change, `make golden` writes the file anew."""
+    with golden_fields.PATH.open(newline="") as source:
+        kept = [row for row in csv.reader(source) if row[0] == puzzle]
+    now = golden_fields.rows(puzzle, kept[0][1])
+    assert [row[:5] for row in now] == [row[:5] for row in kept]
+    assert [row[2] for row, old in zip(now, kept, strict=True) if row != old] == []

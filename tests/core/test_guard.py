@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -83,3 +85,42 @@ def test_the_environment_does_not_change_the_game(monkeypatch):
     after = pp.Session("fifteen", "4x4", seed=1)
     assert play(before, 30) == play(after, 30)
     assert before.hash() == after.hash()
+
+
+SMALL_STACK = """
+import sys, threading
+import puzzleport as pp
+
+def work():
+    for puzzle, params in (("net", "9x9"), ("solo", "2x2"), ("tracks", "8x8de"), ("range", "9x6")):
+        session = pp.Session(puzzle, params, 1)
+        session.plan()
+        session.pixels(100, 100)
+    try:
+        pp.Session("range", "40x40", 1)
+    except pp.EngineError as error:
+        print("refused:", error)
+    try:
+        made_outside.step("SELECT")
+    except pp.EngineError as error:
+        print("refused:", error)
+
+made_outside = pp.Session("range", "40x40", 1)
+threading.stack_size(64 * 1024)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+made_outside.step("SELECT")
+print("alive")
+"""
+
+
+def test_a_thread_with_a_small_stack():
+    """Range calls itself from square to square: what does not fit is refused."""
+    done = subprocess.run([sys.executable, "-c", SMALL_STACK], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert "stack is too small" in lines[0]
+    assert "stack is too small" in lines[1]
+    assert lines[2] == "alive"

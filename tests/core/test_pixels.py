@@ -45,6 +45,30 @@ def test_the_picture_shows_what_the_state_says(puzzle):
     assert changes
 
 
+HELD = ["galaxies", "map", "palisade", "pearl", "rect", "sixteen"]
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_what_is_held_is_shown_on_the_board_and_not_in_the_corner(held):
+    """A mark in the margin looks like a fault."""
+    session = pp.Session(held, pp.spec(held).easiest_params, seed=2)
+    start = session.pixels(160, 160)
+    drawn = (start != start[0, 0]).any(axis=2)
+    top, left = np.flatnonzero(drawn.any(axis=1))[0], np.flatnonzero(drawn.any(axis=0))[0]
+    random = np.random.default_rng(3)
+    for _ in range(200):
+        session.step(int(random.choice(np.flatnonzero(session.mask()))))
+        if session.status != pp.Status.ONGOING:
+            session.reset(seed=int(random.integers(1000)))
+        corner = session.pixels(160, 160)[:top, :left]
+        assert (corner == start[0, 0]).all()
+
+
+def test_what_we_draw_is_told():
+    told = {name for name in pp.puzzles() if pp.spec(name).draws}
+    assert told == {*HELD, "loopy", "mines", "range", "tracks"}
+
+
 def test_pictures_are_deterministic(puzzle):
     a, b = pp.Session(puzzle, seed=3, undo=True), pp.Session(puzzle, seed=3)
     assert np.array_equal(a.pixels(), b.pixels())

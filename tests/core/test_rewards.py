@@ -206,5 +206,5 @@ def test_what_is_no_reward_is_refused(wrong):
         pp.Rewards(**wrong)
     with pytest.raises(ValueError, match="finite"):
         pp.Rewards(solved=float("nan"))
-    with pytest.raises(ValueError, match="there is none"):
+    with pytest.raises(ValueError, match="needs a hook"):
         pp.Rewards(batched=True)

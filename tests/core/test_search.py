@@ -86,7 +86,7 @@ def test_plain_searches_say_what_they_left_out():
 
 
 def test_every_puzzle_can_be_searched(puzzle):
-    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=4)
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=4, undo=True)
     before = (session.hash(), session.steps, session.moves)
     result = search.mcts(session, 60, rollout_depth=20, seed=1, stop=False)
     again = search.mcts(session, 60, rollout_depth=20, seed=1, stop=False)
@@ -222,7 +222,7 @@ def test_a_judge_that_fails_leaves_no_trace():
 
 
 def test_only_undo_is_left():
-    session = pp.Session("pegs", pp.spec("pegs").easiest_params, seed=0)
+    session = pp.Session("pegs", pp.spec("pegs").easiest_params, seed=0, undo=True)
     random = np.random.default_rng(0)
     while session.mask()[:-1].any():
         session.step(int(random.choice(np.flatnonzero(session.mask()[:-1]))))

@@ -129,3 +129,112 @@ def test_the_module_shows_nothing_but_its_entry():
         ["nm", "-D", "--defined-only", _native.__file__], capture_output=True, text=True, check=True
     ).stdout
     assert [line.split()[-1] for line in shown.splitlines()] == ["PyInit__native"]
+
+
+def fresh(monkeypatch, engine, tmp_path):
+    for name in (engine.TREE, engine.URL):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PUZZLEPORT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(engine, "NATIVE", tmp_path / "clone" / "native")  # a clone without anything beside it
+    (tmp_path / "clone" / "native").mkdir(parents=True)
+
+
+@pytest.fixture
+def bundle(engine, tmp_path, monkeypatch):
+    """The real tarball, which apt gave or somebody put there."""
+    try:
+        return engine.bundle(tmp_path / "bundle")
+    except engine.EngineNotFound as error:
+        pytest.skip(f"the tarball cannot be had here: {error}")
+
+
+def test_the_tarball_is_taken_from_where_it_is_named(engine, tmp_path, monkeypatch, bundle):
+    fresh(monkeypatch, engine, tmp_path)
+    for where in (str(bundle), bundle.as_uri()):
+        monkeypatch.setenv(engine.URL, where)
+        monkeypatch.setenv("PUZZLEPORT_CACHE", str(tmp_path / where.replace("/", "-")))
+        assert (engine.find() / "puzzles.h").is_file()
+
+
+def test_the_tarball_beside_the_clone_is_used(engine, tmp_path, monkeypatch, bundle):
+    fresh(monkeypatch, engine, tmp_path)
+    (tmp_path / "clone" / "engine").mkdir()
+    shutil.copy(bundle, tmp_path / "clone" / "engine")
+    monkeypatch.setattr(engine, "_download", lambda scratch: pytest.fail("nothing is to be fetched"))
+    assert engine.tree_digest(engine.find()) == engine.TREE_SHA256
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("http://127.0.0.1:9/a.tar.xz", "Connection refused"),
+        ("nowhere.tar.xz", "there is no such file"),
+        ("strange://x", "unknown url type"),
+        (__file__, "SHA-256"),
+    ],
+)
+def test_a_tarball_that_cannot_be_had_is_named(engine, tmp_path, monkeypatch, where, said):
+    fresh(monkeypatch, engine, tmp_path)
+    monkeypatch.setenv(engine.URL, where)
+    with pytest.raises(engine.EngineNotFound, match=said):
+        engine.find()
+    assert not [path for path in (tmp_path / "cache").iterdir() if path.is_dir()]
+
+
+def test_a_tree_of_another_version_is_refused(engine, tmp_path, monkeypatch):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name in ("puzzles.h", "midend.c", "untangle.c", "LICENCE"):
+        (tree / name).write_text("of another version")
+    monkeypatch.setenv(engine.TREE, str(tree))
+    with pytest.raises(engine.EngineNotFound, match="another version of the engine"):
+        engine.find()
+
+
+def test_the_cause_is_not_apts_last_line(engine):
+    said = (
+        "W: Failed to fetch http://archive/debian/dists/sid/InRelease  Could not resolve 'archive'\n"
+        "W: Some index files failed to download. They have been ignored, or old ones used instead.\n"
+    )
+    assert "Could not resolve 'archive'" in engine._cause(said)
+    assert engine._cause("E: The repository has no Release file.\nW: Some index files failed to download.") == (
+        "The repository has no Release file."
+    )
+    assert engine._cause("") == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "found"),
+    [
+        ("http://a/debian/ bookworm main", ["http://a/debian/"]),
+        ("http://a/debian-security/ bookworm-security main", []),
+        ("mirror+file:/etc/apt/mirrors/x.list stable main", ["mirror+file:/etc/apt/mirrors/x.list"]),
+        ("http://ports/ubuntu-ports/ noble universe", ["http://ports/ubuntu-ports/"]),
+        ("http://proxy:3142/repository/apt-proxy/ testing main", ["http://proxy:3142/repository/apt-proxy/"]),
+        ("https://vendor/apt cloud-sdk main", []),
+    ],
+)
+def test_archives_are_found_in_every_form(engine, tmp_path, monkeypatch, shown, found):
+    (tmp_path / "apt-get").write_text(f"#!/bin/sh\necho '{shown}'\n")
+    (tmp_path / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert engine._archive_uris() == found
+
+
+@pytest.mark.parametrize(
+    ("hidden", "said"),
+    [("compiler", "no C compiler"), ("headers", "headers are missing"), ("venv", "venv is missing")],
+)
+def test_what_a_build_lacks_is_said_in_one_sentence(tmp_path, hidden, said):
+    """native/check.py with one thing taken away."""
+    code = "import runpy, sys, sysconfig, importlib.util as u\n"
+    if hidden == "headers":
+        code += "sysconfig.get_paths = lambda: {'include': '/nowhere'}\n"
+    if hidden == "venv":
+        code += "real = u.find_spec; u.find_spec = lambda name: None if name == 'ensurepip' else real(name)\n"
+    code += f"sys.argv = ['check.py']; runpy.run_path({str(NATIVE / 'check.py')!r}, run_name='__main__')"
+    env = {"PATH": str(tmp_path)} if hidden == "compiler" else None
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

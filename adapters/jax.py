@@ -1,0 +1,470 @@
+"""JAX: environments that are stepped inside ``jax.jit``, ``lax.scan`` and ``lax.while_loop``, on the CPU.
+
+    >>> import jax
+    >>> env = PuzzleEnv("fifteen", "2x2", num_envs=4)
+    >>> handle, timestep = env.reset(seed=1)
+    >>> @jax.jit
+    ... def play(handle, timestep, key):
+    ...     def step(carry, key):
+    ...         handle, timestep = carry
+    ...         carry = env.step(handle, masked_random(key, timestep.mask))
+    ...         return carry, carry[1].reward
+    ...     return jax.lax.scan(step, (handle, timestep), jax.random.split(key, 100))
+    >>> (handle, timestep), rewards = play(handle, timestep, jax.random.key(0))
+    >>> rewards.shape
+    (100, 4)
+
+Two forms in one environment: ``reset`` and ``step`` play ``num_envs`` games in C, which a handle names; ``init`` and
+``step_pure`` have the whole game in an array of bytes, so that searches can branch and ``jax.vmap`` works.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import puzzleport as pp
+from puzzleport import encode, xla
+from puzzleport.batch import _fixed
+from puzzleport.encode import Encoder, Leaf, Tree
+from puzzleport.encode.both import Both
+from puzzleport.encode.flat import Flat
+from puzzleport.encode.one_hot import OneHot
+from puzzleport.encode.pixels import Pixels
+from puzzleport.encode.state import State
+from puzzleport.encode.text import Text
+from puzzleport.encode.tokens import Tokens, _position
+from puzzleport.session import check_num_envs, check_seed, picture_form, random_seed
+
+try:
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+except ImportError as error:
+    raise ImportError("the JAX adapter needs an extra: pip install 'puzzleport[jax]'") from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Fields = dict[str, jax.Array]
+OUTCOME = ("changed", "status", "moves", "repeats", "steps", "ended")
+
+
+class Handle(NamedTuple):
+    """Names the games of an environment at one moment. Each call takes the last one and returns the next."""
+
+    token: jax.Array
+    returns: jax.Array
+    """What the present episodes have paid so far."""
+
+
+class Timestep(NamedTuple):
+    """What a step led to. Every array has one entry for each game."""
+
+    observation: Any
+    """As the task's kind of observation has it: an array, or a dict of them. The next episode's first where one ended."""
+    mask: jax.Array
+    """Exactly the actions that change the game or the cursor."""
+    reward: jax.Array
+    terminated: jax.Array
+    """Whether the episode ended because the game is solved or failed."""
+    truncated: jax.Array
+    """Whether a limit cut it off."""
+    solved: jax.Array
+    """Whether the game is solved."""
+    length: jax.Array
+    """Steps of the episode so far; where it ended, of all of it."""
+    episode_return: Any
+    """What the episode has paid so far; where it ended, all of it. None from ``step_pure``, which keeps no sum."""
+    final_observation: Any = None
+    """With ``final_observation=True``: what the step led to, before the next episode began in its place."""
+    final_mask: Any = None
+
+    @property
+    def done(self) -> jax.Array:
+        """Whether the episode ended."""
+        return self.terminated | self.truncated
+
+
+def masked_random(key: jax.Array, mask: jax.Array) -> jax.Array:
+    """A random legal action for each game: one number is drawn for each, which is cheaper than one for each action."""
+    order = jnp.cumsum(mask, axis=-1, dtype=jnp.int32)
+    legal = order[..., -1]
+    pick = jnp.floor(jax.random.uniform(key, legal.shape) * legal).astype(jnp.int32)
+    return jnp.argmax(order > jnp.minimum(pick, legal - 1)[..., None], axis=-1).astype(jnp.int32)
+
+
+class PuzzleEnv:
+    """Many games of one puzzle for JAX. A finished episode is followed by the next one in the same step.
+
+    Errors of the C side (a handle used twice, an action out of range, a generator that takes too long) are raised as
+    ``jax.errors.JaxRuntimeError``, by the call that waits for the result; the process goes on.
+
+    Args:
+        puzzle: one of ``puzzleport.puzzles()``, or a ``puzzleport.Task``.
+        params: the engine's parameter string; ``None`` for the default.
+        num_envs: how many games ``reset`` and ``step`` play.
+        threads: how many threads step them; 0 for all cores.
+        final_observation: also hand out the last observation and mask of episodes that ended.
+        state_size: bytes of a state of ``init`` and ``step_pure``; ``None`` for what is enough for nearly all instances: a
+            state that does not fit raises an error that says so.
+        options: those of ``puzzleport.Task``. Rewards may depend on the outcome of a step only, not on the board.
+    """
+
+    def __init__(
+        self,
+        puzzle: str | pp.Task,
+        params: str | None = None,
+        num_envs: int = 1024,
+        *,
+        threads: int = 0,
+        final_observation: bool = False,
+        state_size: int | None = None,
+        **options: Unpack[pp.TaskOptions],
+    ) -> None:
+        self.task = pp.Task.of(puzzle, params, options)
+        self.num_envs, self.threads = check_num_envs(num_envs), threads
+        self.actions = self.task.actions
+        self._form = _form(self.task, final_observation)
+        self._state_size = state_size
+        self._access: xla.BatchAccess | None = None
+        self._closed = False
+
+    # ---- many games behind a handle
+
+    def reset(self, seed: Any = None, handle: Handle | None = None) -> tuple[Handle, Timestep]:  # noqa: ANN401 (below)
+        """Start new episodes in all games.
+
+        Inside ``jax.jit`` pass the handle too where steps come before: it is what keeps the order.
+
+        Args:
+            seed: game i begins the stream of ``seed + i``; or an array with a seed for each; or a key of ``jax.random``. Without
+                one, each game goes on with the next episode of its stream.
+            handle: the present one. All others are void afterwards.
+        """
+        token = self._token() if handle is None else handle.token
+        words = _words(seed, self.num_envs)
+        return _jitted_reset(self._form, self.num_envs, token, words)
+
+    def step(self, handle: Handle, actions: Any) -> tuple[Handle, Timestep]:  # noqa: ANN401 (whatever is like an array)
+        """Take one action in each game."""
+        if not isinstance(handle, Handle):
+            raise pp.InvalidAction(f"a step takes the handle that the last call returned, not {handle!r:.80}")
+        return _jitted_step(self._form, self.num_envs, handle, _actions(actions, (self.num_envs,)))
+
+    def _token(self) -> jax.Array:
+        if self._closed:
+            raise pp.SessionClosed("this environment was closed")
+        if self._access is None:
+            batch = self.task.batch(self.num_envs, threads=self.threads)
+            if self._form.picture is not None:
+                width, height, form = self._form.picture
+                batch.draw_along(width, height, channels_first=form == 1, grey=form == 2)
+            self._access = xla.BatchAccess(batch, self.task.seed)
+        return jnp.asarray(self._access.token)
+
+    def close(self) -> None:
+        """Free the games. Their handles are refused from now on."""
+        self._closed = True
+        if self._access is not None:
+            self._access.close()
+            self._access = None
+
+    # ---- one game as a value
+
+    @property
+    def state_size(self) -> int:
+        """Bytes of a state of ``init`` and ``step_pure``."""
+        if self.task.undo or self.task.max_repeats:
+            raise pp.UnknownOption("init and step_pure keep no history: they take neither undo=True nor max_repeats")
+        if self._state_size is None:
+            self._state_size = xla.snapshot_bound(self.task)
+        return self._state_size
+
+    def init(self, seed: Any = None) -> jax.Array:  # noqa: ANN401 (below)
+        """The first state of the game of a seed: uint8[state_size].
+
+        Args:
+            seed: a whole number, an array of them (for as many states), or a key of ``jax.random``. None draws one.
+        """
+        return self.init_timestep(seed)[0]
+
+    def init_timestep(self, seed: Any = None) -> tuple[jax.Array, Timestep]:  # noqa: ANN401 (as above)
+        """The first state of a game, and what is seen there."""
+        words = _words(random_seed() if seed is None else seed, None)
+        return _jitted_init(self._form, self.state_size, self.threads, words)
+
+    def step_pure(self, state: jax.Array, action: Any) -> tuple[jax.Array, Timestep]:  # noqa: ANN401 (like an array)
+        """Take an action: the next state, and what is seen there. No episode follows: a game that is over stays as it is.
+
+        The same state and action give the same result, always; states may be kept, copied and branched from.
+        """
+        state = jnp.asarray(state)
+        if state.dtype != jnp.uint8 or state.shape[-1:] != (self.state_size,):
+            raise pp.CorruptState(f"a state is uint8[{self.state_size}], not {state.dtype}{list(state.shape)}")
+        return _jitted_step_pure(self._form, self.threads, state, _actions(action, state.shape[:-1]))
+
+
+# ---- what goes in
+
+
+def _actions(given: Any, shape: tuple[int, ...]) -> jax.Array:  # noqa: ANN401 (whatever is like an array)
+    actions = jnp.asarray(given)
+    if actions.shape != shape or not jnp.issubdtype(actions.dtype, jnp.integer):
+        wanted = f"{shape[0]} games take {shape[0]} whole numbers" if shape else "a game takes one whole number"
+        raise pp.InvalidAction(f"{wanted}, not {actions.dtype}{list(actions.shape)}")
+    # Wide numbers stay wide: C refuses what is out of range, and cutting them off would hide that.
+    return actions.astype(jnp.int64 if actions.dtype.itemsize == 8 else jnp.int32)
+
+
+def _words(seed: Any, n: int | None) -> jax.Array:  # noqa: ANN401 (a number, an array or a key)
+    """Seeds as C takes them: low and high half, and whether there is one. For n games, or for as many as are given."""
+    if seed is None:
+        return jnp.zeros((n, 3), jnp.uint32)
+    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+        bits = jax.random.bits(seed, (2,) if n is None else (n, 2))  # 53 of them, as all seeds that are drawn have
+        return jnp.stack([bits[..., 0], bits[..., 1] >> 11, jnp.ones_like(bits[..., 0])], -1)
+    if not isinstance(seed, jax.Array):
+        numbers = np.asarray(seed, object)
+        if n is not None and not numbers.shape:
+            numbers = np.array([check_seed(seed) + slot for slot in range(n)], object)
+        whole = np.array([check_seed(one) for one in numbers.ravel()], np.uint64).reshape(numbers.shape)
+        parts = [whole & np.uint64(0xFFFFFFFF), whole >> np.uint64(32), np.ones_like(whole)]
+        words = jnp.asarray(np.stack(parts, -1).astype(np.uint32))
+    else:
+        if not jnp.issubdtype(seed.dtype, jnp.integer):
+            raise pp.InvalidSeed(f"a seed is a whole number or a key of jax.random, not {seed.dtype}{list(seed.shape)}")
+        numbers = seed
+        if n is not None and not seed.shape:
+            numbers = seed + jnp.arange(n, dtype=seed.dtype)
+        high = (numbers >> 32).astype(jnp.uint32) if seed.dtype.itemsize == 8 else jnp.zeros(numbers.shape, jnp.uint32)
+        sound = jnp.where(numbers < 0, jnp.uint32(2), jnp.uint32(1))
+        words = jnp.stack([numbers.astype(jnp.uint32), high, sound], -1)
+    if n is not None and words.shape != (n, 3):
+        raise pp.InvalidSeed(f"{n} games need {n} seeds, not the shape {words.shape[:-1]}")
+    return words
+
+
+# ---- what comes out
+
+
+class _Form:
+    """What calls look like: all that compiled programs need to know of a task. It holds nothing of any game."""
+
+    def __init__(self, task: pp.Task, final: bool = False) -> None:
+        rewards = task.rewards
+        if rewards.looks:
+            raise pp.UnknownOption(
+                "inside jax.jit a reward depends on the outcome of a step only: Rewards(solved, failed, step, no_effect); "
+                "write what depends on the board as a function of the observation"
+            )
+        encoder = task.encoder
+        if isinstance(encoder, Text):
+            raise pp.UnknownOption('JAX has no arrays of text: choose another observation than "text"')
+        self.task, self.encoder, self.final = task, encoder, final
+        # By changed (-1: the game was over before), then by status, with a failure, -1, at the end.
+        paid = np.array([rewards.by_status + rewards.no_effect, rewards.by_status, np.zeros(3)])
+        self.paid = paid.astype(np.float32)
+        self.picture: tuple[int, int, int] | None = None
+        if isinstance(encoder, Pixels):
+            self.picture = (*encoder.size, picture_form(encoder.channels_first, encoder.grey))
+        elif isinstance(encoder, Both):
+            self.picture = (task.width, task.height, picture_form(False, False))
+        pictures = [leaf for leaf in encode.leaves(encoder.tree) if leaf.name == "pixels"]
+        self.picture_shape = pictures[0].shape if pictures else ()
+
+    def shapes(
+        self, lead: tuple[int, ...], first: jax.ShapeDtypeStruct, final: bool = False
+    ) -> list[jax.ShapeDtypeStruct]:
+        """The results of a call: the first, then records, masks, outcomes and pictures; then how episodes ended."""
+        seen = [
+            jax.ShapeDtypeStruct((*lead, self.task.layout.record_size), jnp.uint8),
+            jax.ShapeDtypeStruct((*lead, len(self.task.actions)), jnp.bool_),
+            jax.ShapeDtypeStruct((*lead, len(OUTCOME)), jnp.int32),
+        ]
+        if self.picture:
+            seen.append(jax.ShapeDtypeStruct((*lead, *self.picture_shape), jnp.uint8))
+        return [first, *seen, *([seen[0], seen[1], *seen[3:]] if final else [])]
+
+    def observe(self, records: jax.Array, pictures: Any) -> Any:  # noqa: ANN401 (as the tree has it)
+        """The observations of records."""
+        if isinstance(self.encoder, Pixels):
+            return pictures
+        fields = _fields(self.task, records)
+        if isinstance(self.encoder, Both):
+            return {**_state(self.encoder, fields), "pixels": pictures}
+        return _ENCODE.get(type(self.encoder), _by_callback)(self.encoder, fields)
+
+    def timestep(self, results: list[jax.Array], returns: Any = None) -> Timestep:  # noqa: ANN401 (an array or None)
+        """What a step led to, from the results of its call without the first."""
+        records, mask, outcomes, *rest = results
+        changed, status, _, _, steps, ended = (outcomes[..., at] for at in range(len(OUTCOME)))
+        reward = jnp.asarray(self.paid)[changed, status]
+        reward = jnp.where(steps == 0, jnp.float32(0), reward)
+        now = rest.pop(0) if self.picture else None
+        final_observation = final_mask = None
+        if rest:
+            final_observation, final_mask = self.observe(rest[0], rest[2] if self.picture else None), rest[1]
+        return Timestep(
+            observation=self.observe(records, now),
+            mask=mask,
+            reward=reward,
+            terminated=ended == 1,
+            truncated=ended == 2,
+            solved=status > 0,
+            length=steps,
+            episode_return=None if returns is None else returns + reward,
+            final_observation=final_observation,
+            final_mask=final_mask,
+        )
+
+
+@lru_cache(maxsize=256)
+def _form(task: pp.Task, final: bool) -> _Form:
+    """The form of a task: the same one for equal tasks, so that what was compiled for one serves the next."""
+    return _Form(task, final)
+
+
+def _fields(task: pp.Task, records: jax.Array) -> Fields:
+    """The fields of records, as ``Layout.views`` has them."""
+    lead, result = records.shape[:-1], {}
+    for field in task.layout.fields:
+        size = field.dtype.itemsize
+        part = records[..., field.offset : field.offset + int(np.prod(field.shape)) * size]
+        part = part.reshape(*lead, *field.shape, *((size,) if size > 1 else ()))
+        result[field.name] = lax.bitcast_convert_type(part, field.dtype)
+    return result
+
+
+def _state(encoder: Encoder, fields: Fields) -> Fields:
+    scalars = {field.name for field in encoder.layout.fields if not field.shape}
+    return {name: value[..., None] if name in scalars else value for name, value in fields.items()}
+
+
+def _items(encoder: Encoder, fields: Fields) -> list[jax.Array]:
+    lead = encoder.lead(fields)  # type: ignore[arg-type] # only their shapes are looked at
+    return [fields[field.name].reshape(*lead, -1) for field in encoder.layout.fields]
+
+
+def _flat(encoder: Flat, fields: Fields) -> jax.Array:
+    columns = [column.astype(jnp.float32) for column in _items(encoder, fields)]
+    return (jnp.concatenate(columns, -1) - encoder.scaler.low) * encoder.scaler.scale
+
+
+def _one_hot(encoder: OneHot, fields: Fields) -> jax.Array:
+    parts = []
+    for field, column in zip(encoder.layout.fields, _items(encoder, fields), strict=True):
+        values = jnp.arange(field.low, field.high + 1, dtype=jnp.int32)
+        parts.append((column[..., None] == values).astype(jnp.float32).reshape(*column.shape[:-1], -1))
+    return jnp.concatenate(parts, -1)
+
+
+def _tokens(encoder: Tokens, fields: Fields) -> dict[str, jax.Array]:
+    lead = encoder.lead(fields)  # type: ignore[arg-type]
+    tokens = jnp.broadcast_to(encoder._blank, (*lead, *encoder._blank.shape))
+    for part in encoder._parts:
+        values = jnp.transpose(fields[part.field.name], (*range(len(lead)), *(len(lead) + axis for axis in part.order)))
+        start, count = encoder._starts[part.group], encoder._counts[part.group]
+        numbers = values.reshape(*lead, count, -1).astype(jnp.int32) - part.low
+        bits = ((numbers[..., None] >> jnp.arange(part.bits)) & 1).astype(jnp.float32).reshape(*lead, count, -1)
+        tokens = tokens.at[..., start : start + count, part.column : part.column + bits.shape[-1]].set(bits)
+    for column, name, size in encoder._cursor:
+        # From a table: sine and cosine have last digits that differ between libraries.
+        field = next(field for field in encoder.layout.fields if field.name == name)
+        places = jnp.asarray(_position(np.arange(field.low, field.high + 1, dtype=field.dtype), size))
+        here = places[fields[name].astype(jnp.int32) - field.low]
+        tokens = tokens.at[..., encoder.length - 1, column : column + 2].set(here)
+    return {"tokens": tokens, "length": jnp.full((*lead, 1), encoder.length, jnp.int32)}
+
+
+def _by_callback(encoder: Encoder, fields: Fields) -> Any:  # noqa: ANN401 (as the tree has it)
+    """Any other encoder, by its own code: slower, as each step leaves the compiled program."""
+    lead = encoder.lead(fields)  # type: ignore[arg-type]
+
+    def shape(tree: Tree) -> Any:  # noqa: ANN401
+        if isinstance(tree, Leaf):
+            return jax.ShapeDtypeStruct((*lead, *tree.shape), tree.dtype)
+        return {name: shape(part) for name, part in tree.items()}
+
+    def call(fields: Fields) -> Any:  # noqa: ANN401
+        return encoder.encode({name: np.asarray(value) for name, value in fields.items()})
+
+    return jax.pure_callback(call, shape(encoder.tree), fields, vmap_method="broadcast_all")
+
+
+_ENCODE: dict[type[Encoder], Callable[[Any, Fields], Any]] = {
+    State: _state,
+    Flat: _flat,
+    OneHot: _one_hot,
+    Tokens: _tokens,
+}
+
+
+# ---- the calls. They hold a form, never an environment: what is compiled must not keep games alive.
+
+
+@lru_cache(maxsize=1)
+def _register() -> None:
+    header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+    found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", header.read_text())) if header.exists() else {}
+    for name, target in xla.targets(int(found.get("MAJOR", 0)), int(found.get("MINOR", 0))).items():
+        jax.ffi.register_ffi_target(name, target, platform="cpu")
+
+
+_TOKEN = jax.ShapeDtypeStruct((4,), jnp.uint32)
+
+
+def _call(name: str, shapes: list[jax.ShapeDtypeStruct], *arguments: jax.Array) -> list[jax.Array]:
+    _register()
+    return list(jax.ffi.ffi_call(name, shapes, has_side_effect=True)(*arguments))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _jitted_reset(form: _Form, n: int, token: jax.Array, words: jax.Array) -> tuple[Handle, Timestep]:
+    token, *results = _call("puzzleport_reset", form.shapes((n,), _TOKEN, form.final), token, words)
+    returns = jnp.zeros(n, jnp.float32)
+    return Handle(token, returns), form.timestep(results, returns)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _jitted_step(form: _Form, n: int, handle: Handle, actions: jax.Array) -> tuple[Handle, Timestep]:
+    token, *results = _call("puzzleport_step", form.shapes((n,), _TOKEN, form.final), handle.token, actions)
+    timestep = form.timestep(results, handle.returns)
+    return Handle(token, jnp.where(timestep.done, 0, timestep.episode_return)), timestep
+
+
+def _call_pure(form: _Form, name: str, size: int, threads: int, lead: tuple[int, ...], *arguments: jax.Array) -> Any:  # noqa: ANN401
+    _register()
+    task = form.task
+    which = _fixed(task.puzzle, task.game_id or task.params)
+    width, height, picture = form.picture or (0, 0, 0)
+    attributes = {
+        "puzzle": task.puzzle,
+        "params": which.params,
+        "seed": "" if which.seed is None else str(which.seed),
+        "desc": which.desc or "",
+        "max_steps": np.int64(task.max_steps),
+        "timeout": np.int64(np.ceil(task.timeout * 1000)),
+        "threads": np.int64(threads),
+        "width": np.int64(width),
+        "height": np.int64(height),
+        "form": np.int64(picture),
+    }
+    shapes = form.shapes(lead, jax.ShapeDtypeStruct((*lead, size), jnp.uint8))
+    state, *results = jax.ffi.ffi_call(name, shapes, vmap_method="broadcast_all")(*arguments, **attributes)
+    return state, form.timestep(results)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _jitted_init(form: _Form, size: int, threads: int, words: jax.Array) -> tuple[jax.Array, Timestep]:
+    return _call_pure(form, "puzzleport_init", size, threads, words.shape[:-1], words)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _jitted_step_pure(form: _Form, threads: int, state: jax.Array, actions: jax.Array) -> tuple[jax.Array, Timestep]:
+    return _call_pure(form, "puzzleport_step_pure", state.shape[-1], threads, state.shape[:-1], state, actions)

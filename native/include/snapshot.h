@@ -1,0 +1,30 @@
+/*
+ * Snapshots: a whole game as bytes of a fixed size. A step takes one and gives another, and nothing is kept in between
+ * but a cache of games that are built already. There is no history in them, so no UNDO, and no count of repeats.
+ */
+#ifndef PZ_SNAPSHOT_H
+#define PZ_SNAPSHOT_H
+
+#include "batch.h"
+
+/* In an outcome's changed: the game was over before, and the step was none. */
+enum { PZ_OVER_BEFORE = -1 };
+
+/* Where a step writes what it led to; frame may be NULL. */
+typedef struct pz_snapshot_view {
+    uint8_t *bytes;
+    uint8_t *record, *mask;
+    pz_outcome *outcome;
+    uint8_t *frame;
+    int width, height, form;
+} pz_snapshot_view;
+
+/* How many bytes the game of this seed takes. */
+int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size);
+/* The first snapshot of a game, in room bytes. */
+int pz_snapshot_start(const pz_task *task, uint64_t seed, int64_t room, const pz_snapshot_view *out);
+/* One step; the snapshot must be one of this puzzle with these parameters. */
+int pz_snapshot_step(const pz_task *task, const uint8_t *bytes, int64_t room, int64_t action,
+                     const pz_snapshot_view *out);
+
+#endif

@@ -1,0 +1,390 @@
+/*
+ * A snapshot is a head, which names the game, and a body, which holds what moves change. To step one, a session of the
+ * same head is taken from a cache or built from its description; the body is written into it, and read from it again.
+ *
+ * Snapshots come from outside: a digest tells most accidents, and the rest is checked as in a save, number by number.
+ */
+#include "snapshot.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/chance.h"
+#include "session/internal.h"
+
+/* In front of head and body. */
+typedef struct snapshot_sizes {
+    uint64_t digest; /* of all that follows */
+    uint32_t head, body;
+} snapshot_sizes;
+
+static const uint64_t digest_key = 0x9AE16A3B2F90404Fu;
+
+/* A session whose game has this head, and how it began: what a body is written over. */
+typedef struct world {
+    atomic_bool busy;
+    pz_session *session;
+    game_state *start;
+    game_ui *start_ui;
+    uint8_t *head;
+    uint32_t head_size;
+    uint64_t hash;
+} world;
+
+enum { WORLDS = 4096, WAYS = 4, MEASURED_STEPS = 200 };
+static world worlds[WORLDS];
+
+/* ---- Bytes ---- */
+
+typedef struct writer {
+    pz_visitor visitor;
+    uint8_t *to; /* NULL to measure */
+    size_t length, room;
+} writer;
+
+static void put(writer *w, const void *data, size_t size)
+{
+    if (w->to) {
+        if (size > w->room - w->length)
+            pz_fail(PZ_CORRUPT,
+                    "this game does not fit into a state of %zu bytes; make an environment with a larger state_size",
+                    w->room);
+        memcpy(w->to + w->length, data, size);
+    }
+    w->length += size;
+}
+
+static void put_block(pz_visitor *visitor, void *data, size_t size)
+{
+    put((writer *)visitor, data, size);
+}
+
+static void put_text(writer *w, const char *text)
+{
+    const uint8_t there = text != NULL;
+    put(w, &there, 1);
+    if (text) put(w, text, strlen(text) + 1);
+}
+
+static void put_head(writer *w, const pz_session *s)
+{
+    put_text(w, s->puzzle->name);
+    put_text(w, s->params_text);
+    put_text(w, s->seed);
+    put_text(w, s->desc);
+    put_text(w, s->privdesc);
+}
+
+typedef struct reader {
+    pz_visitor visitor;
+    const uint8_t *at, *end;
+} reader;
+
+static void get(reader *r, void *data, size_t size)
+{
+    if ((size_t)(r->end - r->at) < size) pz_fail(PZ_CORRUPT, "this state is truncated");
+    memcpy(data, r->at, size);
+    r->at += size;
+}
+
+static void get_block(pz_visitor *visitor, void *data, size_t size)
+{
+    get((reader *)visitor, data, size);
+}
+
+static void get_bools(pz_visitor *visitor, void *data, size_t size)
+{
+    reader *r = (reader *)visitor;
+    for (size_t i = 0; i < size && r->at + i < r->end; i++)
+        if (r->at[i] > 1) pz_fail(PZ_CORRUPT, "this state holds a truth value that is neither true nor false");
+    get(r, data, size);
+}
+
+static const char *get_text(reader *r)
+{
+    uint8_t there;
+    get(r, &there, 1);
+    if (!there) return NULL;
+    const uint8_t *text = r->at, *end = memchr(text, '\0', (size_t)(r->end - r->at));
+    if (!end) pz_fail(PZ_CORRUPT, "this state is truncated");
+    for (const uint8_t *c = text; c < end; c++)
+        if (*c < ' ' || *c > '~') pz_fail(PZ_CORRUPT, "this state holds a broken string");
+    r->at = end + 1;
+    return (const char *)text;
+}
+
+/* ---- Bodies ---- */
+
+static void put_body(writer *w, pz_session *s)
+{
+    w->visitor.visit = w->visitor.visit_bools = put_block;
+    const int32_t numbers[4] = {s->outcome->changed == 1, s->outcome->moves, s->outcome->steps, s->max_steps};
+    put(w, numbers, sizeof numbers);
+    s->puzzle->visit(s->state, &w->visitor);
+    pz_visit_ui(s, &w->visitor);
+}
+
+static void get_body(const world *at, reader *r)
+{
+    pz_session *s = at->session;
+    r->visitor.visit = get_block;
+    r->visitor.visit_bools = get_bools;
+    r->visitor.loading = true;
+    int32_t numbers[4];
+    get(r, numbers, sizeof numbers);
+    for (int i = 0; i < 4; i++)
+        if (numbers[i] < 0 || (i != 3 && numbers[i] > PZ_MANY))
+            pz_fail(PZ_CORRUPT, "this state holds a number out of range");
+    game_state *state = s->puzzle->engine->dup_game(at->start);
+    s->puzzle->engine->free_game(s->state);
+    s->state = state;
+    s->puzzle->visit(state, &r->visitor);
+    pz_copy_ui(s, s->ui, at->start_ui, state);
+    pz_visit_ui(s, &r->visitor);
+    if (r->at != r->end) pz_fail(PZ_CORRUPT, "this state goes on after its end");
+    pz_check_board(s, s->state, PZ_CORRUPT);
+    pz_check_ui(s, PZ_CORRUPT);
+    pz_observe_board(s, s->state, s->record);
+    pz_observe_ui(s, s->state, s->ui, s->extra, s->record);
+    s->outcome->changed = numbers[0];
+    s->outcome->moves = numbers[1];
+    s->outcome->steps = numbers[2];
+    s->outcome->repeats = 0;
+    s->max_steps = numbers[3];
+    pz_judge(s);
+    s->outcome->ended = pz_end_of(s);
+}
+
+/* ---- Worlds ---- */
+
+static void drop(world *at)
+{
+    pz_session_free(at->session); /* with all that lies in its pool */
+    free(at->head);
+    at->session = NULL;
+    at->head = NULL;
+    at->head_size = 0;
+    at->hash = 0;
+}
+
+static bool is_of(const world *at, const uint8_t *head, uint32_t size, uint64_t hash)
+{
+    return at->session && at->hash == hash && at->head_size == size && !memcmp(at->head, head, size);
+}
+
+/* A world that nobody else uses: the one of this head, else one to build it in. NULL when all places are in use. */
+static world *take(const uint8_t *head, uint32_t size, uint64_t hash)
+{
+    world *spare = NULL;
+    for (int way = 0; way < WAYS; way++) {
+        world *at = &worlds[(hash + (uint64_t)way) % WORLDS];
+        if (atomic_exchange_explicit(&at->busy, true, memory_order_acquire)) continue;
+        if (is_of(at, head, size, hash)) {
+            if (spare) atomic_store_explicit(&spare->busy, false, memory_order_release);
+            return at;
+        }
+        if (!spare || (spare->session && !at->session)) {
+            if (spare) atomic_store_explicit(&spare->busy, false, memory_order_release);
+            spare = at;
+        } else {
+            atomic_store_explicit(&at->busy, false, memory_order_release);
+        }
+    }
+    if (spare) drop(spare);
+    return spare;
+}
+
+/* Keep how the game of a new session began. */
+static void settle(world *at)
+{
+    pz_session *s = at->session;
+    at->start = s->puzzle->engine->dup_game(s->state);
+    at->start_ui = s->puzzle->engine->new_ui(s->state);
+    pz_copy_ui(s, at->start_ui, s->ui, s->state);
+}
+
+static void build(pz_session *s, void *context)
+{
+    world *at = context;
+    reader r = {.at = at->head, .end = at->head + at->head_size};
+    const char *const name = get_text(&r), *const params = get_text(&r), *const seed = get_text(&r),
+                      *const desc = get_text(&r), *const privdesc = get_text(&r);
+    if (r.at != r.end || !name || !params || !desc) pz_fail(PZ_CORRUPT, "this state names no game");
+    if (seed && (!*seed || strlen(seed) > 20 || seed[strspn(seed, "0123456789")]))
+        pz_fail(PZ_CORRUPT, "this state holds a broken seed");
+    s->params_text = dupstr(params);
+    s->seed = seed ? dupstr(seed) : NULL;
+    s->desc = dupstr(desc);
+    s->privdesc = privdesc ? dupstr(privdesc) : NULL;
+    pz_build(s);
+    pz_name_instance(s);
+    s->loaded = true;
+    settle(at);
+}
+
+/* ---- Steps ---- */
+
+typedef struct turn {
+    world *at;
+    const pz_task *task;
+    reader from;
+    bool start;
+    int64_t action, room, used;
+    const pz_snapshot_view *out; /* NULL to measure only */
+    bool moved_on; /* the session's game has another head now */
+} turn;
+
+static void write_snapshot(turn *t)
+{
+    pz_session *s = t->at->session;
+    uint8_t *bytes = t->out ? t->out->bytes : NULL;
+    writer w = {.to = bytes, .room = (size_t)t->room};
+    snapshot_sizes sizes = {0};
+    put(&w, &sizes, sizeof sizes);
+    put_head(&w, s);
+    sizes.head = (uint32_t)(w.length - sizeof sizes);
+    put_body(&w, s);
+    sizes.body = (uint32_t)(w.length - sizeof sizes - sizes.head);
+    t->used = (int64_t)w.length;
+    if (!bytes) return;
+    memset(bytes + w.length, 0, (size_t)t->room - w.length);
+    memcpy(bytes, &sizes, sizeof sizes);
+    sizes.digest = pz_hash_bytes(bytes + 8, w.length - 8, digest_key);
+    memcpy(bytes, &sizes, sizeof sizes);
+}
+
+/* Some games get a longer description on the way (Mines, with the first opening): the longest counts. */
+static void measure_later(turn *t)
+{
+    pz_session *s = t->at->session;
+    const int64_t first = t->used;
+    uint64_t noise = s->instance_hash;
+    for (int step = 0; step < MEASURED_STEPS && !s->outcome->ended; step++)
+        pz_step_guarded(s, pz_draw_below(&noise, s->n_actions), true);
+    write_snapshot(t);
+    if (t->used < first) t->used = first;
+}
+
+static void play(pz_session *s, void *context)
+{
+    turn *t = context;
+    bool over = false;
+    if (t->start) {
+        settle(t->at);
+        s->max_steps = t->task->max_steps;
+        s->outcome->ended = pz_end_of(s);
+    } else {
+        get_body(t->at, &t->from);
+        if (t->action < 0 || t->action >= s->n_actions)
+            pz_fail(PZ_BAD_ID, "the action %lld; %s has the actions 0 to %d", (long long)t->action, s->puzzle->name,
+                    s->n_actions - 1);
+        const char *desc = s->desc, *privdesc = s->privdesc;
+        over = s->outcome->ended;
+        if (!over) pz_step_guarded(s, (int)t->action, true);
+        t->moved_on = s->desc != desc || s->privdesc != privdesc;
+        pz_write_mask(s);
+    }
+    write_snapshot(t);
+    if (!t->out) {
+        measure_later(t);
+        return;
+    }
+    memcpy(t->out->record, s->record, (size_t)s->layout->record_size);
+    memcpy(t->out->mask, s->mask, (size_t)s->n_actions);
+    *t->out->outcome = *s->outcome;
+    if (over) t->out->outcome->changed = PZ_OVER_BEFORE;
+}
+
+static int draw(turn *t)
+{
+    const pz_snapshot_view *out = t->out;
+    if (!out || !out->frame) return PZ_OK;
+    return pz_session_pixels(t->at->session, out->width, out->height, out->form, out->frame);
+}
+
+/* Play a turn in a world that was taken, and give the world back. */
+static int finish(turn *t, bool shared)
+{
+    world *at = t->at;
+    int error = pz_guarded(at->session->pool, at->session, pz_step_timeout, false, play, t);
+    if (!error) error = draw(t);
+    if (!shared || error || t->moved_on) drop(at);
+    if (shared) atomic_store_explicit(&at->busy, false, memory_order_release);
+    return error;
+}
+
+static int start(const pz_task *task, uint64_t seed, int64_t room, const pz_snapshot_view *out, int64_t *used)
+{
+    world at = {.session = NULL};
+    int error = pz_task_session(task, seed, &at.session);
+    if (error) return error;
+    turn t = {.at = &at, .task = task, .start = true, .room = room, .out = out};
+    error = finish(&t, false);
+    *used = t.used;
+    return error;
+}
+
+int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size)
+{
+    return start(task, seed, 0, NULL, size);
+}
+
+int pz_snapshot_start(const pz_task *task, uint64_t seed, int64_t room, const pz_snapshot_view *out)
+{
+    int64_t used;
+    return start(task, seed, room, out, &used);
+}
+
+/* Whether a head begins with these two texts. */
+static bool names(const uint8_t *head, size_t size, const char *puzzle, const char *params)
+{
+    const size_t first = strlen(puzzle) + 1, second = strlen(params) + 1;
+    return size >= first + second + 2 && head[0] == 1 && !memcmp(head + 1, puzzle, first) && head[1 + first] == 1 &&
+           !memcmp(head + 2 + first, params, second);
+}
+
+int pz_snapshot_step(const pz_task *task, const uint8_t *bytes, int64_t room, int64_t action,
+                     const pz_snapshot_view *out)
+{
+    snapshot_sizes sizes;
+    if ((size_t)room < sizeof sizes) return pz_refuse(PZ_CORRUPT, "this state is truncated");
+    memcpy(&sizes, bytes, sizeof sizes);
+    const uint64_t used = sizeof sizes + (uint64_t)sizes.head + sizes.body;
+    if (used > (uint64_t)room || sizes.digest != pz_hash_bytes(bytes + 8, (size_t)used - 8, digest_key))
+        return pz_refuse(PZ_CORRUPT, "these bytes are no state, or were altered: states come from init and step_pure");
+    const uint8_t *head = bytes + sizeof sizes;
+    if (!names(head, sizes.head, task->puzzle->name, task->params))
+        return pz_refuse(PZ_CORRUPT, "this state is of another puzzle or of other parameters");
+    const uint64_t hash = pz_hash_bytes(head, sizes.head, digest_key);
+    world own = {.session = NULL}, *at = take(head, sizes.head, hash);
+    const bool shared = at != NULL;
+    if (!shared) at = &own;
+    int error = PZ_OK;
+    if (!at->session) {
+        at->session = pz_blank(task->puzzle, 0);
+        at->head = malloc(sizes.head);
+        at->head_size = sizes.head;
+        at->hash = hash;
+        if (at->session && at->head) {
+            memcpy(at->head, head, sizes.head);
+            error = pz_guarded(at->session->pool, at->session, pz_step_timeout, false, build, at);
+        } else {
+            error = pz_refuse(PZ_ENGINE, "out of memory");
+        }
+    }
+    if (error) {
+        drop(at);
+        if (shared) atomic_store_explicit(&at->busy, false, memory_order_release);
+        /* A description or parameter that the engine refuses can only come from bytes that we did not write. */
+        return error == PZ_BAD_PARAMS || error == PZ_BAD_ID ? PZ_CORRUPT : error;
+    }
+    turn t = {.at = at,
+              .task = task,
+              .from = {.at = head + sizes.head, .end = bytes + used},
+              .action = action,
+              .room = room,
+              .out = out};
+    return finish(&t, shared);
+}

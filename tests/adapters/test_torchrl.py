@@ -1,0 +1,96 @@
+"""TorchRL: its own checker for all puzzles, the same games as Batch, masks and resets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torchrl.envs.utils import check_env_specs, step_mdp
+
+import puzzleport as pp
+from puzzleport.adapters.torchrl import PuzzleEnv, masked_env
+
+
+@pytest.mark.parametrize("make", [PuzzleEnv, masked_env])
+def test_torchrls_own_checks_pass(puzzle, make):
+    env = make(puzzle, pp.spec(puzzle).easiest_params, num_envs=3, max_steps=5)
+    check_env_specs(env, break_when_any_done="both", seed=1)
+    env.close()
+
+
+KINDS = sorted(set(pp.encode.KINDS) - {"text"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_observation(kind):
+    env = masked_env("net", "2x2", num_envs=3, max_steps=5, observation=kind)
+    check_env_specs(env, break_when_any_done="both")
+    env.close()
+
+
+def test_text_is_refused():
+    with pytest.raises(pp.UnknownOption, match="tensors hold no text"):
+        PuzzleEnv("net", "2x2", observation="text")
+
+
+def test_the_same_games_as_a_batch(puzzle):
+    task = pp.Task(puzzle, pp.spec(puzzle).easiest_params, max_steps=20, rewards=pp.Rewards(step=-0.1))
+    env, batch = masked_env(task, num_envs=3), pp.BatchEpisodes(task, 3, autoreset="off")
+    env.set_seed(7)
+    data = env.reset()
+    batch.start(7)
+    ended = 0
+    for _ in range(60):
+        data = env.rand_step(data)
+        assert data["action_mask"].gather(1, data["action"][:, None]).all()
+        paid = batch.step(data["action"].numpy())
+        result, seen = batch.batch.result, data["next"]
+        for name, value in batch.observation().items():
+            assert np.array_equal(seen["observation", name].numpy(), value)
+        nothing = ~result.mask.any(axis=1)
+        assert (result.ended[nothing] == 1).all()
+        assert np.array_equal(seen["action_mask"].numpy(), result.mask | nothing[:, None])
+        assert np.array_equal(seen["reward"].numpy()[:, 0], paid.astype(np.float32))
+        assert np.array_equal(seen["terminated"].numpy()[:, 0], result.ended == 1)
+        assert np.array_equal(seen["truncated"].numpy()[:, 0], result.ended == 2)
+        assert np.array_equal(seen["is_success"].numpy()[:, 0], result.status > 0)
+        over = result.ended != 0
+        ended += int(over.sum())
+        data = env.maybe_reset(step_mdp(data))
+        if over.any():
+            batch.start(which=over)
+            assert np.array_equal(data["action_mask"].numpy(), batch.batch.result.mask)
+    assert ended
+    env.close()
+
+
+def test_what_was_kept_does_not_change():
+    env = PuzzleEnv("fifteen", "2x2", num_envs=4)
+    env.set_seed(1)
+    first = env.reset()
+    kept = first["observation", "tiles"].clone()
+    env.rollout(20, auto_reset=False, tensordict=first.clone(), break_when_any_done=False)
+    assert torch.equal(first["observation", "tiles"], kept)
+
+
+def test_seeds_give_the_same_games():
+    env = masked_env("fifteen", "2x2", num_envs=4)
+    starts = []
+    for _ in range(2):
+        env.set_seed(3)
+        starts.append(env.reset()["observation", "tiles"])
+    assert torch.equal(*starts)
+    env.close()
+    with pytest.raises(pp.SessionClosed):
+        env.base_env.reset()
+
+
+@pytest.mark.parametrize("wrong", [torch.full((4,), 9), torch.zeros(4), torch.zeros(4, 2, dtype=torch.int64)])
+def test_wrong_actions_are_refused_and_the_games_go_on(wrong):
+    env = PuzzleEnv("fifteen", "2x2", num_envs=4)
+    data = env.reset()
+    with pytest.raises(pp.InvalidAction):
+        env.step(data.clone().set("action", wrong))
+    assert env.step(data.set("action", torch.zeros(4, dtype=torch.int64)))["next", "reward"].shape == (4, 1)
+    with pytest.raises(NotImplementedError, match="all games are stepped together"):
+        env.step(data.set("_step", torch.tensor([True, False, True, True])))

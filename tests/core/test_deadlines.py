@@ -1,0 +1,86 @@
+"""Deadlines and Ctrl-C in calls that may take long. The bounds are loose, since other work may share the machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import puzzleport as pp
+from puzzleport.agents import search
+from puzzleport.errors import NoPlan
+
+
+@contextlib.contextmanager
+def ctrl_c_after(seconds: float) -> Iterator[None]:
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    started = time.monotonic()
+    call()
+    return time.monotonic() - started
+
+
+@pytest.mark.parametrize(("puzzle", "params"), [("pattern", "2500x1"), ("flip", "50x50c"), ("net", "50x50")])
+def test_a_plan_keeps_its_deadline(puzzle, params):
+    session = pp.Session(puzzle, params, 1)
+
+    def plan() -> None:
+        with pytest.raises(NoPlan, match="in time"):
+            session.plan(0.05)
+
+    assert seconds_of(plan) < 1
+    session.step(0)  # the game goes on
+
+
+def test_one_deadline_for_all_ways_back():
+    """A plan that may undo tries again from earlier positions; they share the time."""
+    session = pp.Session("pegs", "9x9cross", 1, undo=True)
+    for action in ("SELECT", "DOWN") * 3 + ("SELECT", "RIGHT") * 3:
+        session.step(action)
+
+    def plan() -> None:
+        with contextlib.suppress(NoPlan):
+            session.plan(0.3)
+
+    assert seconds_of(plan) < 2
+
+
+def test_ctrl_c_stops_a_plan():
+    session = pp.Session("flip", "50x50c", 1)
+
+    def plan() -> None:
+        with ctrl_c_after(0.2), pytest.raises(KeyboardInterrupt):
+            session.plan(0)
+
+    assert seconds_of(plan) < 3
+    session.step(0)
+
+
+@pytest.mark.parametrize("method", ["bfs", "ida", "simulate"])
+def test_ctrl_c_stops_a_search(method):
+    """On a board so large that 64 positions take seconds."""
+    session = pp.Session("flip", "50x50c", 1)
+    calls = {
+        "bfs": lambda: search.bfs(session),
+        "ida": lambda: search.ida_star(session),
+        "simulate": lambda: search.Tree(session).simulate(1 << 20),
+    }
+
+    def look() -> None:
+        with ctrl_c_after(0.3), pytest.raises(KeyboardInterrupt):
+            calls[method]()
+
+    assert seconds_of(look) < 5

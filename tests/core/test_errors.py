@@ -1,0 +1,72 @@
+"""What is wrong is told in a line, however large it is."""
+
+from __future__ import annotations
+
+import pytest
+
+import puzzleport as pp
+from puzzleport.adapters.gymnasium import PuzzleEnv, PuzzleVectorEnv
+from puzzleport.adapters.rlp import PaperEnv
+from puzzleport.benchmark.evaluation import evaluate
+from puzzleport.errors import quote
+
+TEXT = "x" * 10_000_000
+NUMBER = 10**10_000  # Python itself refuses to write out so many digits
+LARGE = {
+    "text": TEXT,
+    "digits": "9" * 10_000_000,
+    "number": NUMBER,
+    "negative": -NUMBER,
+    "list": [1] * 1_000_000,
+    "list of numbers": [NUMBER],
+    "description": f"2x2:{TEXT}",
+    "seed": "2x2#" + "9" * 10_000_000,
+}
+TAKERS = {
+    "puzzle": pp.Session,
+    "params": lambda value: pp.Session("fifteen", value),
+    "seed": lambda value: pp.Session("fifteen", seed=value),
+    "game_id": lambda value: pp.Session("fifteen", game_id=value),
+    "action": lambda value: pp.Session("fifteen").step(value),
+    "max_steps": lambda value: pp.Session("fifteen", max_steps=value),
+    "timeout": lambda value: pp.Session("fifteen", timeout=value),
+    "players": lambda value: pp.Session("fifteen", players=value),
+    "player": lambda value: pp.Session("fifteen").turn(value),
+    "width": lambda value: pp.Session("fifteen").pixels(value, 32),
+    "observation": lambda value: pp.Task("fifteen", observation=value).encoder,
+    "option": lambda value: pp.Task.of("fifteen", None, {str(value)[:10_000_000]: 1}),
+    "rewards": lambda value: pp.Task("fifteen", rewards=value),
+    "reward": lambda value: pp.Rewards(hook=value),
+    "solution_fields": lambda value: pp.Task("fifteen", rewards=pp.Rewards(solution=1, solution_fields=[value])),
+    "num_envs": lambda value: pp.Batch("fifteen", "2x2", value),
+    "autoreset": lambda value: pp.Batch("fifteen", "2x2", 1, autoreset=value),
+    "policy": lambda value: pp.rollout("fifteen", policy=value),
+    "episodes": lambda value: pp.rollout("fifteen", "2x2", episodes=value),
+    "episodes of evaluate": lambda value: evaluate("random", "fifteen", "2x2", episodes=value),
+    "render_mode": lambda value: PuzzleEnv("fifteen", render_mode=value),
+    "obs_type": lambda value: PaperEnv("fifteen", obs_type=value),
+    "reset option": lambda value: PuzzleEnv("fifteen").reset(options={str(value)[:10_000_000]: 1}),
+    "reset game_id": lambda value: PuzzleEnv("fifteen").reset(options={"game_id": value}),
+    "vector seed": lambda value: PuzzleVectorEnv("fifteen", "2x2", 2).reset(seed=value),
+}
+
+
+@pytest.mark.parametrize("what", TAKERS)
+@pytest.mark.parametrize("large", LARGE)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_message_is_short_and_ours(what, large):
+    value = LARGE[large]
+    if isinstance(value, (int, list)) and what in {"option", "reset option"}:
+        pytest.skip("the name of an option is a string")
+    with pytest.raises((pp.PuzzleError, ValueError, TypeError)) as error:
+        TAKERS[what](value)
+    message = str(error.value)
+    assert len(message) < 700
+    assert "Exceeds the limit" not in message
+
+
+def test_a_quote_is_at_most_a_line():
+    assert quote("4x4") == "'4x4'"
+    assert len(quote(TEXT)) == len(quote([1] * 1000)) == 80
+    assert quote(10**5000) == "a number of 16,610 bits"
+    assert "\n" not in quote("\n" * 1000)

@@ -1,0 +1,113 @@
+"""What the mouse does in the picture becomes moves of the same session, whatever is clicked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import puzzleport as pp
+
+SIZE = {"width": 256, "height": 256}
+
+
+def click(session, x, y, button=0):
+    pressed = session.mouse("press", x, y, button=button, **SIZE)
+    return session.mouse("release", x, y, button=button, **SIZE) or pressed
+
+
+def test_a_click_is_the_same_move_as_the_keys_make():
+    session = pp.Session("tents", "6x6", seed=1)
+    for x in range(40, 200, 20):
+        twin = session.clone()
+        if click(twin, x, 100):
+            (row, column) = np.argwhere(twin.observe()["marks"] != 0)[0]
+            assert (twin.moves, twin.steps) == (1, 1)
+            keys = session.clone()
+            for _ in range(row):
+                keys.step("DOWN")
+            for _ in range(column):
+                keys.step("RIGHT")
+            keys.step("SELECT")
+            np.testing.assert_array_equal(keys.observe()["marks"], twin.observe()["marks"])
+            assert twin.undo()
+            assert not twin.observe()["marks"].any()
+            return
+    pytest.fail("no click had an effect")
+
+
+def test_a_drag_draws_a_bridge():
+    """From island to island, which no single click does; the drag alone changes nothing."""
+    session = pp.Session("bridges", "7x7", seed=1)
+    islands = session.observe()["islands"]
+    moved = 0
+    for x in range(10, 250, 12):
+        for y in range(10, 250, 12):
+            session.mouse("press", x, y, **SIZE)
+            assert not session.mouse("drag", x + 90, y, **SIZE)
+            moved += session.mouse("release", x + 90, y, **SIZE)
+    assert moved
+    assert session.moves == moved
+    np.testing.assert_array_equal(session.observe()["islands"], islands)
+
+
+def test_keys_go_on_where_they_were():
+    session = pp.Session("solo", "2x2", seed=1)
+    session.step("RIGHT")
+    cursor = session.observe()["cursor_x"].copy()
+    click(session, 200, 200)
+    assert session.observe()["cursor_x"] == cursor
+    assert session.mask().any()
+    session.step("LEFT")
+    assert session.observe()["cursor_x"] == cursor - 1
+
+
+def test_random_gestures_keep_every_puzzle_whole(puzzle):
+    """Presses, drags and releases in any order and place: the session stays one that can be saved and goes on."""
+    random = np.random.default_rng(0)
+    session = pp.Session(puzzle, seed=2)
+    moves = 0
+    for number in range(400):
+        gesture = str(random.choice(["press", "drag", "release"]))
+        x, y = (int(at) for at in random.integers(-20, 280, 2))
+        moves += session.mouse(gesture, x, y, button=int(random.integers(3)), **SIZE)
+        if number % 20 == 0:
+            session.step(int(random.integers(len(session.actions))))
+            session.pixels(256, 256)
+            session.pixels(100, 100)
+        if session.status != pp.Status.ONGOING:
+            session.reset(seed=number)
+    twin = pp.Session.load(session.save())
+    assert twin.hash() == session.hash()
+    for name, value in session.observe().items():
+        np.testing.assert_array_equal(twin.observe()[name], value)
+
+
+@pytest.mark.parametrize(
+    ("gesture", "options"),
+    [
+        ("poke", {}),
+        ("press", {"button": 3}),
+        ("press", {"button": -1}),
+        ("press", {"width": 0}),
+        ("press", {"height": 5000}),
+        ("press", {"width": 3, "height": 3}),
+    ],
+)
+def test_bad_gestures_are_refused(gesture, options):
+    session = pp.Session("net", "5x5", seed=1)
+    with pytest.raises((ValueError, pp.PuzzleError)):
+        session.mouse(gesture, 1, 1, **(SIZE | options))
+    assert session.mask().any()
+
+
+def test_a_sketch_is_the_picture_and_its_text(puzzle):
+    session = pp.Session(puzzle, seed=1)
+    sketch = session.sketch(200, 160)
+    assert sketch.pixels.shape == (160, 200, 3)
+    assert sketch.tile >= 1
+    for label in sketch.labels:
+        assert label.text
+        assert label.align in {-1, 0, 1}
+    if puzzle == "fifteen":
+        assert sorted(int(label.text) for label in sketch.labels) == list(range(1, 16))
+    np.testing.assert_array_equal(session.pixels(128, 128), session.clone().pixels(128, 128))

@@ -1,0 +1,189 @@
+"""The experts by sight, asked directly through pz_session_next_key: they need nothing of Python's."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+import puzzleport as pp
+from puzzleport._native import ffi, lib
+
+from ..conftest import PUZZLES, play
+
+HIDDEN = [puzzle for puzzle in PUZZLES if pp.spec(puzzle).hidden]
+OPEN = [puzzle for puzzle in PUZZLES if not pp.spec(puzzle).hidden]
+
+
+def next_key(session: pp.Session, timeout: float = 60) -> tuple[int, str]:
+    """The expert's next action and its purpose."""
+    action, purpose = ffi.new("int32_t *"), ffi.new("char **")
+    error = lib.pz_session_next_key(session._handle, timeout, action, purpose)
+    if error:
+        raise LookupError(error, ffi.string(lib.pz_last_error()).decode())
+    text = ffi.string(purpose[0]).decode()
+    lib.pz_free(purpose[0])
+    return action[0], text
+
+
+def finish(session: pp.Session) -> None:
+    """Play to the end; every key must be legal, and there must be an end."""
+    bound = session.steps + pp.optimal_steps(session.puzzle, session.params)
+    while session.status == pp.Status.ONGOING:
+        action, purpose = next_key(session)
+        assert purpose
+        assert session.mask()[action]
+        session.step(action)
+        assert session.steps < bound
+
+
+@pytest.mark.parametrize("puzzle", HIDDEN)
+def test_hidden_puzzles_are_played_to_the_end(puzzle):
+    """Without UNDO, at both of the paper's levels. Boards that need no guess are always won."""
+    about = pp.spec(puzzle)
+    for params in (about.easiest_params, about.human_params):
+        for seed in range(15):
+            session = pp.Session(puzzle, params, seed, undo=False)
+            before = session.hash()
+            next_key(session)
+            assert session.hash() == before
+            finish(session)
+            assert session.status == pp.Status.SOLVED, (params, seed)
+
+
+@pytest.mark.parametrize("puzzle", HIDDEN)
+def test_after_any_actions(puzzle):
+    """Wrong flags, marks and rows stand on the board, and the cursor is anywhere."""
+    solved = 0
+    for seed in range(20):
+        session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed, undo=False)
+        play(session, 30, seed=seed, legal=True)
+        if session.status == pp.Status.ONGOING:
+            finish(session)
+            solved += session.status == pp.Status.SOLVED
+    assert solved >= 10
+
+
+@pytest.mark.parametrize("puzzle", HIDDEN)
+def test_players_take_turns(puzzle):
+    """Each player gets a key for the own cursor, and together they solve the board."""
+    session = pp.Session(puzzle, pp.spec(puzzle).human_params, 3, undo=False, players=2)
+    for turn in range(4000):
+        session.turn(turn // 40 % 2)
+        action, _ = next_key(session)
+        assert session.mask()[action]
+        session.step(action)
+        if session.status != pp.Status.ONGOING:
+            break
+    assert session.status == pp.Status.SOLVED
+
+
+def looks(session: pp.Session) -> bytes:
+    return b"".join(view.tobytes() for view in session.observe().values())
+
+
+@pytest.mark.parametrize("puzzle", HIDDEN)
+def test_nothing_but_sight_decides(puzzle):
+    """Games that differ only in what is hidden get the same key as long as they look the same."""
+    answers: dict[bytes, tuple[int, str]] = {}
+    alike = 0
+    for seed in range(60):
+        session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed, undo=False)
+        while session.status == pp.Status.ONGOING:
+            answer = next_key(session)
+            alike += looks(session) in answers
+            assert answers.setdefault(looks(session), answer) == answer
+            session.step(answer[0])
+    assert alike > 300
+
+
+def test_mines_odds_are_exact():
+    """The least probability, and where it is, against counting all layouts of a small board."""
+    random = np.random.default_rng(4)
+    guesses = 0
+    for seed in range(150):
+        session = pp.Session("mines", "4x4n4a", seed)
+        session.step("SELECT")
+        for _ in range(random.integers(0, 3)):  # open some safe squares that an expert might not
+            hidden = session.solution()["numbers"] if session.status == pp.Status.ONGOING else None
+            if hidden is None:
+                break
+            safe = np.argwhere((hidden >= 0) & (session.observe()["numbers"] < 0))
+            if len(safe) > 1:
+                walk(session, *random.choice(safe)[::-1])
+                session.step("SELECT")
+        if session.status != pp.Status.ONGOING:
+            continue
+        seen = session.observe()
+        numbers = seen["numbers"]
+        covered = [tuple(at) for at in np.argwhere(numbers < 0)]
+        hits, layouts = np.zeros((4, 4)), 0
+        for chosen in itertools.combinations(covered, 4):
+            mines = np.zeros((6, 6), int)
+            for y, x in chosen:
+                mines[y + 1, x + 1] = 1
+            near = sum(mines[a : a + 4, b : b + 4] for a in range(3) for b in range(3))
+            if (near == numbers)[numbers >= 0].all():
+                layouts += 1
+                hits += mines[1:5, 1:5]
+        odds = np.where(numbers < 0, hits / layouts, 2)
+        copy = session.clone()
+        action, purpose = next_key(copy)
+        while copy.actions[action] != "SELECT":
+            copy.step(action)
+            action, purpose = next_key(copy)
+        at = copy.observe()
+        assert odds[at["cursor_y"], at["cursor_x"]] == pytest.approx(odds.min())
+        told = re.search(r"probability of ([\d.]+)", purpose)
+        assert float(told[1] if told else 0) == pytest.approx(odds.min(), abs=0.006)
+        guesses += bool(told)
+    assert guesses > 5
+
+
+def walk(session: pp.Session, x: int, y: int) -> None:
+    for name, other, axis, to in (("RIGHT", "LEFT", "cursor_x", x), ("DOWN", "UP", "cursor_y", y)):
+        while (at := int(session.observe()[axis])) != to:
+            session.step(name if at < to else other)
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "params"),
+    [("mines", "16x16n40"), ("guess", "c8p5g12Bm"), ("guess", "c10p4g10BM"), ("blackbox", "w8h8m5M5")],
+)
+def test_larger_than_what_can_be_listed(puzzle, params):
+    """Neither 40 million boxes nor a frontier around half of a large board make an expert give up."""
+    session = pp.Session(puzzle, params, 1, undo=False)
+    finish(session)
+    assert session.status == pp.Status.SOLVED
+
+
+@pytest.mark.parametrize("puzzle", OPEN)
+def test_open_puzzles_follow_the_plan(puzzle):
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, 5)
+    action, purpose = next_key(session)
+    assert action == session.plan()[0]
+    assert re.match(r"\S+ will do it: \w+(\[[\d, ]+\])? becomes -?\d+", purpose)
+
+
+def test_a_game_that_is_over_has_no_next_key():
+    session = pp.Session("net", "3x3", 1)
+    session.solve()
+    with pytest.raises(LookupError, match="solved"):
+        next_key(session)
+    session = pp.Session("mines", "4x4n2", 1)
+    session.step("SELECT")
+    session.solve()
+    with pytest.raises(LookupError, match="over"):
+        next_key(session)
+
+
+def test_a_deadline_holds():
+    """Which of 10 ** 60 rows fit four guesses is not found by looking: the expert says so, and does not hang."""
+    session = pp.Session("guess", "c10p60g20Bm", 1)
+    random = np.random.default_rng(1)
+    while session.observe()["made"] < 4:
+        session.step(int(random.choice(np.flatnonzero(session.mask()))))
+    with pytest.raises(LookupError, match="in time"):
+        next_key(session, timeout=0.2)

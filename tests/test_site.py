@@ -1,0 +1,135 @@
+"""The site in a real browser: no broken link, no error in the console, nothing wider than the screen."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.slow
+PAGES = (
+    "",
+    "install/",
+    "cli/",
+    "evaluation/",
+    "faq/",
+    "changelog/",
+    "concepts/",
+    "glossary/",
+    "random/",
+    "trained/",
+    "speed/",
+    "experts/",
+    "paper/",
+    "puzzles/tents/",
+    "puzzles/mines/",
+    "puzzles/loopy/",
+    "start/gymnasium/",
+    "start/rllib/",
+    "api/puzzleport.session/",
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site, and the address of a server for it."""
+    pytest.importorskip("mkdocs", reason="the site needs the extra docs")
+    folder = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    subprocess.run(words, cwd=ROOT, check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
+
+
+@pytest.fixture(scope="module")
+def browser():
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    program, driver = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
+    if program is None or driver is None:
+        pytest.skip("Chromium and chromedriver are not installed: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield found
+    found.quit()
+
+
+class Links(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.targets, self.names = set(), set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name in {"href", "src"} and value:
+                self.targets.add(value)
+            if name in {"id", "name"} and value:
+                self.names.add(value)
+
+
+def test_no_link_is_broken(site):
+    folder, _ = site
+    pages = {path: Links(path.read_text()) for path in folder.rglob("*.html") if path.name != "404.html"}
+    broken = []
+    for path, links in pages.items():
+        base = f"http://site/{path.relative_to(folder).as_posix()}"
+        for target in links.targets:
+            address = urlsplit(urljoin(base, target))
+            if address.netloc != "site" or address.scheme != "http":
+                continue
+            file = folder / unquote(address.path).lstrip("/")
+            file = file / "index.html" if file.is_dir() else file
+            missing = address.fragment and file in pages and unquote(address.fragment) not in pages[file].names
+            if not file.is_file() or (missing and address.fragment != "__skip"):
+                broken.append((path.relative_to(folder).as_posix(), target))
+    assert not broken
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_pages_are_quiet_and_fit(site, browser, width):
+    browser.set_window_size(width, 900)
+    folder, address = site
+    # Chromium has a least width for windows; a frame of the page's own width has none.
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    found = []
+    for page in PAGES:
+        assert (folder / page / "index.html").is_file()
+        browser.get(address + page)
+        wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+        if wide[0] > wide[1]:
+            found.append((page, wide))
+        found += [(page, line["message"]) for line in browser.get_log("browser") if line["level"] == "SEVERE"]
+    assert not found
+
+
+def test_the_filters_of_the_gallery(site, browser):
+    browser.get(site[1])
+    count = "return document.querySelectorAll('.cards a.card:not([hidden])').length"
+    assert browser.execute_script(count) == 40
+    browser.find_element("css selector", "[data-filter=hidden]").click()
+    assert browser.execute_script(count) == 3
+    assert browser.find_element("css selector", ".filters .count").text == "3 of 40"
