@@ -104,7 +104,11 @@ GESTURES = ("press", "drag", "release")
 
 def check_size(width: int, height: int, puzzle: str = "", params: str = "") -> tuple[int, int]:
     """Width and height of a picture as plain ints, or ValueError; of a puzzle's, also whether its board fits."""
-    size = whole(width, "the width of a picture", 1, MAX_SIDE), whole(height, "the height of a picture", 1, MAX_SIDE)
+    try:
+        size = whole(width, "width", 1, MAX_SIDE), whole(height, "height", 1, MAX_SIDE)
+    except UnknownOption:
+        asked = f"{told(width)} x {told(height)}"
+        raise UnknownOption(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {asked}") from None
     if puzzle:
         least = least_picture(puzzle, params)
         if size[0] < least[0] or size[1] < least[1]:
