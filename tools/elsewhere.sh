@@ -27,15 +27,16 @@ rm -rf "$root/puzzleport" "$root/engine"
 mkdir -p "$root/puzzleport" "$root/engine"
 git ls-files -z | xargs -0 tar cf - | tar xf - -C "$root/puzzleport"
 cp -r "$(python3 native/engine.py)/." "$root/engine"
-for file in /etc/pip.conf /etc/resolv.conf; do
-    [ ! -e $file ] || cp -L $file "$root/etc/"
+# What this machine uses to reach a package index, which may be one of its own.
+for file in /etc/pip.conf /etc/resolv.conf /etc/ssl/certs/ca-certificates.crt; do
+    [ ! -e $file ] || cp -L $file "$root$file"
 done
 
 chroot "$root" /usr/bin/env PUZZLEPORT_ENGINE_SRC=/engine CC="$cc" bash -euc '
     cd /puzzleport
     python3 -m venv /venv
     . /venv/bin/activate
-    python -m pip install --quiet -r requirements/build.txt numpy pytest pytest-xdist pytest-timeout hypothesis
+    python -m pip install --quiet -r requirements/build.txt numpy pillow pytest pytest-xdist pytest-timeout hypothesis
     python -m pip install --quiet --no-build-isolation --no-deps .
     python --version
     $CC --version | head -1
