@@ -39,7 +39,8 @@ from puzzleport.encode.pixels import Pixels
 from puzzleport.encode.state import State
 from puzzleport.encode.text import Text
 from puzzleport.encode.tokens import Tokens, _position
-from puzzleport.session import check_num_envs, check_seed, picture_form, random_seed
+from puzzleport.game_id import check_seed, random_seed
+from puzzleport.limits import check_num_envs, picture_form
 
 try:
     import jax

@@ -19,7 +19,7 @@ import puzzleport as pp
 from puzzleport.benchmark.evaluation_sets import check_training_seed
 from puzzleport.errors import quote
 from puzzleport.files import aside, write
-from puzzleport.session import episode_seed, random_seed
+from puzzleport.game_id import episode_seed, random_seed
 
 try:
     import h5py  # noqa: F401 (Minari takes its storage for granted)

@@ -33,7 +33,7 @@ import numpy as np
 import puzzleport as pp
 from puzzleport.agents import search
 from puzzleport.encode import leaves
-from puzzleport.session import names_instance, random_seed
+from puzzleport.game_id import names_instance, random_seed
 from puzzleport.task import unknown_option
 
 try:

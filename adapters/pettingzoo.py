@@ -34,7 +34,7 @@ import puzzleport as pp
 from puzzleport.encode import Leaf, Tree
 from puzzleport.encode.flat import Flat, Scaler
 from puzzleport.encode.state import State
-from puzzleport.session import MAX_LIMIT, MAX_PLAYERS
+from puzzleport.limits import MAX_LIMIT, MAX_PLAYERS
 
 try:
     import pettingzoo

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import puzzleport as pp
+from puzzleport.game_id import episode_seed
 from puzzleport.language import Dialogue, verdict
-from puzzleport.session import episode_seed
 
 try:
     from reasoning_gym.coaching import BaseCurriculum, ScalarAttributeDefinition

@@ -345,7 +345,7 @@ def train(
     if algorithm not in ALGORITHMS:
         raise pp.UnknownOption(f"there is no algorithm {algorithm!r:.80}; there are {', '.join(ALGORITHMS)}")
     task = pp.Task.of(puzzle, params, options)
-    num_envs = pp.session.check_num_envs(num_envs)
+    num_envs = pp.limits.check_num_envs(num_envs)
     if steps < 1:
         raise ValueError("training takes at least one step")
     given = dict(settings or {})
@@ -368,7 +368,7 @@ def train(
                 seed = run["seed"] % 2**32  # NumPy's old generator, which SB3 seeds too, takes no more
                 model = kind(policy, environment, seed=seed, device=device, tensorboard_log=logs, **chosen)
         # SB3 seeds the environment with the network's seed. A run that goes on would meet the same puzzles again.
-        environment.seed(pp.session.episode_seed(run["seed"], done))
+        environment.seed(pp.game_id.episode_seed(run["seed"], done))
         keeper = Keep(folder, run, every, progress)
         try:
             model.learn(steps - done, callback=keeper, reset_num_timesteps=not done, tb_log_name=algorithm)
@@ -412,7 +412,7 @@ def _begin_run(
                 raise ValueError(f"the run in {folder} has another {name}: {before.get(name)!r:.80}")
         return before, int(before["steps_done"])
     if run["seed"] is None:
-        run["seed"] = pp.session.random_seed()
+        run["seed"] = pp.game_id.random_seed()
     return run, 0
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import puzzleport as pp
+from puzzleport.game_id import episode_seed
 from puzzleport.language import Dialogue, verdict
-from puzzleport.session import episode_seed
 
 try:
     import verifiers.v1 as vf

@@ -12,29 +12,20 @@ import numpy as np
 from ._native import ffi, lib
 from .arguments import array, text, whole
 from .errors import InvalidAction, InvalidSeed, SessionClosed, UnknownOption, quote, raise_for
-from .puzzle_spec import PuzzleSpec, canonical_params, handle, layout, spec
-from .session import (
+from .game_id import MAX_SEED, GameID, check_seed, episode_seed, names_instance, native_id, parse_game_id, random_seed
+from .limits import (
     DEFAULT_MAX_STEPS,
     DEFAULT_TIMEOUT,
-    MAX_SEED,
-    GameID,
-    Observation,
-    Session,
-    Status,
     check_limit,
     check_num_envs,
-    check_seed,
     check_size,
     check_threads,
     check_timeout,
-    episode_seed,
-    names_instance,
-    native_id,
-    parse_game_id,
     picture_form,
     picture_shape,
-    random_seed,
 )
+from .puzzle_spec import PuzzleSpec, canonical_params, handle, layout, spec
+from .session import Observation, Session, Status
 
 Array = np.ndarray[Any, Any]
 Policy = Literal["random", "masked"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 import threading
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,27 +9,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ._native import ffi, lib
-from .arguments import real, text, whole
+from .arguments import text, whole
 from .errors import (
     CorruptState,
     InvalidAction,
     InvalidGameID,
-    InvalidSeed,
     SessionClosed,
-    UnknownOption,
     quote,
     raise_for,
 )
-from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, least_picture, spec
+from .game_id import GameID, check_seed, names_instance, native_id, parse_game_id, random_seed
+from .limits import (
+    DEFAULT_MAX_STEPS,
+    DEFAULT_TIMEOUT,
+    MAX_PLAYERS,
+    MAX_SIDE,
+    check_limit,
+    check_size,
+    check_timeout,
+    picture_form,
+    picture_shape,
+)
+from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, spec
 
 if TYPE_CHECKING:
     from .agents.expert import Hint
 
 Observation = dict[str, np.ndarray[Any, Any]]
 
-MAX_SEED = 2**64 - 1
-DEFAULT_TIMEOUT = 60.0
-DEFAULT_MAX_STEPS = 10_000
+
+MAX_LABELS = 4096
+GESTURES = ("press", "drag", "release")
 
 
 class Status(IntEnum):
@@ -58,78 +66,6 @@ class Step(NamedTuple):
     """How often the present observation was seen before in this episode."""
 
 
-def check_seed(seed: object) -> int:
-    """A seed as a plain int, or InvalidSeed."""
-    return whole(seed, "a seed", 0, MAX_SEED, InvalidSeed)
-
-
-def random_seed() -> int:
-    """A fresh seed from the system's entropy, small enough to be exact as a float too."""
-    return secrets.randbits(53)
-
-
-def episode_seed(seed: int, episode: int) -> int:
-    """The seed of the k-th episode in the stream of a seed; episode 0 has the seed itself."""
-    return int(lib.pz_episode_seed(check_seed(seed), whole(episode, "an episode", 0, MAX_SEED)))
-
-
-def check_limit(name: str, limit: object) -> int:
-    """A limit of steps or repeats as a plain int, or ValueError."""
-    return whole(limit, f"{name}, 0 for no limit,", 0, MAX_LIMIT)
-
-
-def check_timeout(timeout: object) -> float:
-    """Seconds as a float, or ValueError."""
-    return real(timeout, "timeout is a number of seconds, 0 for no limit", 0)
-
-
-def check_num_envs(num_envs: object) -> int:
-    """A number of games as a plain int, or ValueError."""
-    return whole(num_envs, "num_envs", 1, MAX_ENVS)
-
-
-def check_threads(threads: object) -> int:
-    """A number of threads as a plain int, or ValueError."""
-    return whole(threads, "threads, 0 for all cores,", 0, MAX_THREADS)
-
-
-MAX_LIMIT = 2**31 - 1
-MAX_ENVS = 2**24
-MAX_THREADS = 1024
-MAX_SIDE = 4096
-MAX_PLAYERS = 64
-MAX_LABELS = 4096
-GESTURES = ("press", "drag", "release")
-
-
-def check_size(width: int, height: int, puzzle: str = "", params: str = "") -> tuple[int, int]:
-    """Width and height of a picture as plain ints, or ValueError; of a puzzle's, also whether its board fits."""
-    try:
-        size = whole(width, "width", 1, MAX_SIDE), whole(height, "height", 1, MAX_SIDE)
-    except UnknownOption:
-        asked = f"{told(width)} x {told(height)}"
-        raise UnknownOption(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {asked}") from None
-    if puzzle:
-        least = least_picture(puzzle, params)
-        if size[0] < least[0] or size[1] < least[1]:
-            raise UnknownOption(
-                f"a picture of {puzzle} {params} needs at least {least[0]} x {least[1]} pixels, not {size[0]} x {size[1]}"
-            )
-    return size
-
-
-def picture_shape(width: int, height: int, channels_first: bool, grey: bool) -> tuple[int, ...]:
-    """The shape of a picture in one of its forms."""
-    if grey:
-        return height, width
-    return (3, height, width) if channels_first else (height, width, 3)
-
-
-def picture_form(channels_first: bool, grey: bool) -> int:
-    """What the C side calls that form."""
-    return 2 if grey else int(channels_first)
-
-
 class Label(NamedTuple):
     """A piece of text in a picture."""
 
@@ -148,41 +84,6 @@ class Sketch(NamedTuple):
     labels: list[Label]
     tile: int
     """The side of a square in pixels."""
-
-
-class GameID(NamedTuple):
-    """The parts of a game id; exactly one of seed and desc is set."""
-
-    params: str
-    seed: int | None
-    desc: str | None
-
-
-def names_instance(params: object) -> bool:
-    """Whether what was given as parameters is the id of one game."""
-    given = text(params)
-    return given is not None and ("#" in given or ":" in given)
-
-
-def parse_game_id(puzzle: str, game_id: str) -> GameID:
-    """Take apart ``params``, ``params#seed`` or ``params:desc``; a bare ``params`` gets a random seed."""
-    plain = text(game_id)
-    if plain is None:
-        raise InvalidGameID(
-            f"{puzzle}: a game id is a string such as '{spec(puzzle).easiest_params}#42', not {quote(game_id)}"
-        )
-    game_id = plain
-    params, mark, rest = re.fullmatch(r"([^:#]*)([:#]?)(.*)", game_id, re.DOTALL).groups()  # type: ignore[union-attr]
-    params = canonical_params(puzzle, params)
-    if mark == ":":
-        if not rest or not rest.isascii() or not rest.isprintable():
-            raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {quote(game_id)}")
-        return GameID(params, None, rest)
-    if mark == "#":
-        if not re.fullmatch("0|[1-9][0-9]{0,19}", rest) or int(rest) > MAX_SEED:
-            raise InvalidGameID(f"{puzzle}: a number from 0 to 2**64 - 1 must stand behind the # of {quote(game_id)}")
-        return GameID(params, int(rest), None)
-    return GameID(params, random_seed(), None)
 
 
 class _Buffers:
@@ -688,13 +589,6 @@ def _text(pointer: Any) -> str:  # noqa: ANN401 (a cffi pointer)
     chars = str(ffi.string(pointer).decode())
     lib.pz_free(pointer)
     return chars
-
-
-def native_id(which: GameID) -> tuple[bytes, Any, Any]:
-    """A game id in the form of the C side's arguments."""
-    seed = ffi.NULL if which.seed is None else str(which.seed).encode()
-    desc = ffi.NULL if which.desc is None else which.desc.encode()
-    return which.params.encode(), seed, desc
 
 
 def _load(saved: bytes, timeout: float) -> Session:

@@ -16,20 +16,11 @@ import numpy as np
 from .batch import Autoreset, Batch
 from .encode import Encoder, Kind, encoder
 from .errors import InvalidGameID, InvalidParams, SessionClosed, UnknownOption, quote
+from .game_id import check_seed, episode_seed, names_instance, parse_game_id, random_seed
+from .limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT, check_limit, check_timeout
 from .puzzle_spec import Layout, PuzzleSpec, canonical_params, layout, spec
 from .rewards import BatchPay, GamePay, Rewards
-from .session import (
-    DEFAULT_MAX_STEPS,
-    DEFAULT_TIMEOUT,
-    Session,
-    check_limit,
-    check_seed,
-    check_timeout,
-    episode_seed,
-    names_instance,
-    parse_game_id,
-    random_seed,
-)
+from .session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

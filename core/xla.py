@@ -11,7 +11,7 @@ from . import _native
 from ._native import ffi, lib
 from .batch import _fixed, _native_task
 from .errors import EngineError, raise_for
-from .session import check_seed, random_seed
+from .game_id import check_seed, random_seed
 
 if TYPE_CHECKING:
     from .batch import Batch

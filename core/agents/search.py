@@ -22,8 +22,10 @@ import numpy as np
 from .._native import ffi, lib
 from ..arguments import array, real, whole
 from ..errors import raise_for
+from ..game_id import check_seed
+from ..limits import MAX_LIMIT
 from ..puzzle_spec import layout
-from ..session import MAX_LIMIT, Observation, Session, check_seed
+from ..session import Observation, Session
 
 Array = np.ndarray[Any, Any]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from ..agents import BatchPolicy
 from ..errors import UnknownOption, quote
-from ..session import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT, check_seed, episode_seed, random_seed
+from ..game_id import check_seed, episode_seed, random_seed
+from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT
 from ..task import Task, unknown_option
 from .evaluation_sets import evalset as frozen
 from .playing import Block, Outcome, Playing

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+from ..game_id import check_seed
 from ..puzzle_spec import canonical_params, puzzles, spec
-from ..session import Session, check_seed
+from ..session import Session
 
 # A set is a rule, not a list: its k-th seed is FIRST + k. All streams of episodes, those of random seeds too, keep to
 # seeds below 2**53, so no training that was not given such a seed itself meets one of these.

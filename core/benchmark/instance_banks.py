@@ -14,8 +14,10 @@ from typing import Any
 
 from ..errors import NoSolution
 from ..files import aside
+from ..game_id import check_seed, episode_seed, random_seed
+from ..limits import DEFAULT_TIMEOUT
 from ..puzzle_spec import canonical_params, optimal_steps
-from ..session import DEFAULT_TIMEOUT, Session, check_seed, episode_seed, random_seed
+from ..session import Session
 from ..task import unknown_option
 from .workers import Workers, on_threads
 

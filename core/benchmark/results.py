@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..files import write
+from ..game_id import names_instance, parse_game_id
 from ..puzzle_spec import canonical_params, optimal_steps
-from ..session import Status, names_instance, parse_game_id
+from ..session import Status
 
 PAPER_EPISODES = 1000
 FORMAT = "puzzleport results 1"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import InvalidParams
+from ..game_id import names_instance, parse_game_id
 from ..puzzle_spec import canonical_params, spec
-from ..session import names_instance, parse_game_id
 from .paper import table
 
 LEVELS = ("easiest", "human", "default")

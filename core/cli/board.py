@@ -11,8 +11,9 @@ from rich.measure import Measurement
 from rich.segment import Segment
 from rich.style import Style
 
+from ..limits import MAX_SIDE
 from ..puzzle_spec import least_picture
-from ..session import MAX_SIDE, Session, Sketch
+from ..session import Session, Sketch
 
 LEAST_TILE = 3
 """Pixels: below this, squares and the marks in them run together."""

@@ -33,9 +33,9 @@ from ..benchmark.settings import LEVELS
 from ..benchmark.workers import Workers
 from ..encode import KINDS
 from ..errors import PuzzleError, UnknownOption
+from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT
 from ..puzzle_spec import puzzles, spec
 from ..rewards import Rewards
-from ..session import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT
 
 console = Console()
 errors = Console(stderr=True)

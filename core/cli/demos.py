@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..benchmark.settings import level_params
-from ..session import random_seed
+from ..game_id import random_seed
 from .common import Options, emit, progress_bar
 
 

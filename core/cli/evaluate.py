@@ -15,8 +15,8 @@ from ..benchmark.playing import Playing
 from ..benchmark.results import BOUND, PAPER_EPISODES, Result, load, save
 from ..benchmark.settings import LEVELS, settings
 from ..files import write
+from ..game_id import random_seed
 from ..puzzle_spec import puzzles, spec
-from ..session import random_seed
 from ..task import Task
 from .common import (
     Options,

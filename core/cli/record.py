@@ -12,7 +12,9 @@ import numpy as np
 from ..animation import save_film, save_picture
 from ..benchmark.playing import Playing
 from ..benchmark.settings import level_params
-from ..session import Session, check_size, random_seed
+from ..game_id import random_seed
+from ..limits import check_size
+from ..session import Session
 from ..task import Task
 from .by_hand import state_line
 from .common import Options, OutputFile, PuzzleName, check_free, console, progress_bar

@@ -16,7 +16,7 @@ from ..benchmark.evaluation import evaluate as measure
 from ..benchmark.evaluation_sets import SIZE
 from ..benchmark.results import PAPER_EPISODES, save
 from ..benchmark.settings import level_params
-from ..session import names_instance, random_seed
+from ..game_id import names_instance, random_seed
 from .common import Options, RewardPairs, console, emit, errors, progress_bar, steps_and_success
 
 NAMES = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")

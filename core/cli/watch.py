@@ -10,7 +10,8 @@ from rich.live import Live
 
 from ..benchmark.playing import Playing
 from ..benchmark.settings import level_params
-from ..session import Session, random_seed
+from ..game_id import random_seed
+from ..session import Session
 from ..task import Task
 from .board import Board, Drawn, can_draw
 from .by_hand import LINES_BELOW, check_room, state_line

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..session import check_size, picture_shape
+from ..limits import check_size, picture_shape
 from .base import Array, Encoder, Fields, Leaf, Look
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..agents.expert import ExpertPolicy
 from ..errors import NoPlan, NoSolution
-from ..session import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT, Observation, Session, Status, check_limit
+from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT, check_limit
+from ..session import Observation, Session, Status
 from .board import Board
 from .grammar import Grammar, grammar
 from .moves import ARROWS, Change, Hand, Key, Move, Refused, kinds, parse, place_name

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..session import DEFAULT_TIMEOUT, Session
+from ..limits import DEFAULT_TIMEOUT
+from ..session import Session
 from .board import Array, read
 from .dialogue import MAX_MESSAGE, MAX_PROBLEMS, Dialogue, last_block
 from .moves import Change, Set

@@ -14,7 +14,7 @@ from dm_env import specs, test_utils
 
 import puzzleport as pp
 from puzzleport.adapters import dm_env as adapter
-from puzzleport.session import episode_seed
+from puzzleport.game_id import episode_seed
 
 OFTEN = ("state", "flat", "pixels")
 """The kinds that are tried with all puzzles."""

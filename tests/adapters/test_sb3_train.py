@@ -230,7 +230,7 @@ def test_a_run_that_goes_on_has_its_own_seed_and_other_puzzles(tmp_path, monkeyp
     train("ppo", "fifteen", "2x2", steps=128, resume=True, **options)
     run = json.loads((tmp_path / "run.json").read_text())
     assert seeds[1] == run["seed"]
-    assert seeds[-1] == pp.session.episode_seed(run["seed"], 64)
+    assert seeds[-1] == pp.game_id.episode_seed(run["seed"], 64)
 
 
 # ---- models as policies

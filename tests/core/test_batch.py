@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
-from puzzleport.session import episode_seed
+from puzzleport.game_id import episode_seed
 
 from ..conftest import same
 

@@ -46,7 +46,7 @@ def test_threads_change_no_number(policy):
 def test_a_policy_over_the_batch_plays_what_single_sessions_would():
     result = evaluate(first_legal, "inertia", "4x4", episodes=40, max_steps=50, seed=0)
     for episode, (status, steps) in enumerate(zip(result.status, result.steps, strict=True)):
-        seed = pp.session.episode_seed(0, episode)
+        seed = pp.game_id.episode_seed(0, episode)
         session = pp.Session("inertia", "4x4", seed, undo=False, max_steps=50)
         while not session.ended:
             session.step(int(session.mask().argmax()))
@@ -295,9 +295,9 @@ def test_frozen_seeds_are_no_training_seeds():
     frozen = evalset("v1")["fifteen"].seeds
     assert min(frozen) >= 2**53
     assert all(
-        pp.session.episode_seed(seed, episode) < 2**53 for seed in (0, 7, frozen[0]) for episode in range(1, 200)
+        pp.game_id.episode_seed(seed, episode) < 2**53 for seed in (0, 7, frozen[0]) for episode in range(1, 200)
     )
-    assert all(pp.session.random_seed() < 2**53 for _ in range(200))
+    assert all(pp.game_id.random_seed() < 2**53 for _ in range(200))
 
 
 def test_an_evaluation_on_a_frozen_set():

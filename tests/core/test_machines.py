@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import puzzleport as pp
 from puzzleport.agents import search
-from puzzleport.session import episode_seed
+from puzzleport.game_id import episode_seed
 
 SMALL = {
     "fifteen": "3x2",

@@ -13,7 +13,7 @@ import puzzleport as pp
 from puzzleport._native import lib
 from puzzleport.agents import search
 from puzzleport.benchmark.evaluation_sets import EvalSet
-from puzzleport.session import episode_seed
+from puzzleport.game_id import episode_seed
 
 from ..conftest import PUZZLES
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
-from puzzleport.session import episode_seed
+from puzzleport.game_id import episode_seed
 
 
 def test_a_task_is_checked_when_it_is_made():
