@@ -48,7 +48,7 @@ class PuzzleData(vf.TaskData):
 class PuzzleTask(vf.Task[PuzzleData, vf.State, vf.TaskConfig]):
     """One instance, and what an answer to it is worth."""
 
-    @vf.reward  # type: ignore[untyped-decorator]
+    @vf.reward
     async def puzzle_score(self, trace: Any) -> float:  # noqa: ANN401 (the framework's)
         """The score of the game that was played, or of the one answer."""
         if "score" in trace.info:
