@@ -107,7 +107,7 @@ def check_size(width: int, height: int, puzzle: str = "", params: str = "") -> t
     try:
         size = whole(width, "width", 1, MAX_SIDE), whole(height, "height", 1, MAX_SIDE)
     except UnknownOption:
-        asked = f"{told(width)} x {told(height)}"
+        asked = f"{quote(width)} x {quote(height)}"
         raise UnknownOption(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {asked}") from None
     if puzzle:
         least = least_picture(puzzle, params)
