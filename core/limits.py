@@ -38,11 +38,14 @@ def check_threads(threads: object) -> int:
 
 def check_size(width: int, height: int, puzzle: str = "", params: str = "") -> tuple[int, int]:
     """Width and height of a picture as plain ints, or ValueError; of a puzzle's, also whether its board fits."""
-    try:
-        size = whole(width, "width", 1, MAX_SIDE), whole(height, "height", 1, MAX_SIDE)
-    except UnknownOption:
-        asked = f"{quote(width)} x {quote(height)}"
-        raise UnknownOption(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {asked}") from None
+    size = width, height
+    plain = width.__class__ is int and height.__class__ is int  # as nearly always, and then nothing needs converting
+    if not (plain and 1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
+        try:
+            size = whole(width, "width", 1, MAX_SIDE), whole(height, "height", 1, MAX_SIDE)
+        except UnknownOption:
+            asked = f"{quote(width)} x {quote(height)}"
+            raise UnknownOption(f"a picture is 1 to {MAX_SIDE} pixels wide and high, not {asked}") from None
     if puzzle:
         least = least_picture(puzzle, params)
         if size[0] < least[0] or size[1] < least[1]:

@@ -27,7 +27,9 @@ struct pz_batch {
     slot *slots;
     pz_layout layout;
     int n_actions;
-    pz_batch_buffers buffers;
+    /* A fork may come in the middle of any write, so what is bound changes by one pointer. */
+    pz_batch_buffers both[2], asked; /* asked: for pictures of the moment */
+    const pz_batch_buffers *buffers;
 
     /* The job of the moment: copies, which nobody else can change while the threads read them. */
     uint8_t *actions, *chosen;
@@ -56,19 +58,18 @@ static void note_error(pz_batch *b, int at, int error)
 static void bind_slot(pz_batch *b, int at)
 {
     pz_session *s = b->slots[at].session;
-    if (!s || !b->buffers.records) return;
-    pz_bind(s, &(pz_buffers){.record = b->buffers.records + (size_t)at * (size_t)b->layout.record_size,
-                             .mask = b->buffers.masks + (size_t)at * (size_t)b->n_actions});
-    b->buffers.outcomes[at] = *s->outcome;
+    if (!s || !b->buffers->records) return;
+    pz_bind(s, &(pz_buffers){.record = b->buffers->records + (size_t)at * (size_t)b->layout.record_size,
+                             .mask = b->buffers->masks + (size_t)at * (size_t)b->n_actions});
+    b->buffers->outcomes[at] = *s->outcome;
 }
 
-static bool draw_slot(pz_batch *b, int at, uint8_t *frames)
+static bool draw_slot(pz_batch *b, int at, const pz_batch_buffers *to, uint8_t *frames)
 {
     if (!b->slots[at].session) {
         note_error(b, at, pz_refuse(PZ_ENGINE, "this slot has no game; reset it"));
         return false;
     }
-    const pz_batch_buffers *to = &b->buffers;
     const size_t size = (size_t)to->width * (size_t)to->height * (to->form & PZ_PICTURE_GREY ? 1 : 3);
     int error = pz_session_pixels(b->slots[at].session, to->width, to->height, to->form, frames + (size_t)at * size);
     if (error) note_error(b, at, error);
@@ -101,7 +102,7 @@ static bool start_episode(pz_batch *b, int at)
     }
     place->ended = place->session->outcome->ended;
     pz_prefetch_request(b->prefetch, at, place->seed, place->episode + 1);
-    if (b->buffers.frames) draw_slot(b, at, b->buffers.frames);
+    if (b->buffers->frames) draw_slot(b, at, b->buffers, b->buffers->frames);
     return true;
 }
 
@@ -110,7 +111,7 @@ static void reset_slots(void *context, int64_t from, int64_t to)
     pz_batch *b = context;
     for (int at = (int)from; at < to; at++) {
         if (!b->chosen[at]) continue;
-        if (start_episode(b, at)) b->buffers.outcomes[at] = *b->slots[at].session->outcome;
+        if (start_episode(b, at)) b->buffers->outcomes[at] = *b->slots[at].session->outcome;
     }
 }
 
@@ -119,18 +120,18 @@ static void finish_step(pz_batch *b, int at)
 {
     slot *place = &b->slots[at];
     const pz_session *s = place->session;
-    b->buffers.outcomes[at] = *s->outcome;
+    b->buffers->outcomes[at] = *s->outcome;
     place->ended = s->outcome->ended;
     if (!place->ended || b->autoreset != PZ_AUTORESET_SAME_STEP) {
-        if (b->buffers.frames) draw_slot(b, at, b->buffers.frames);
+        if (b->buffers->frames) draw_slot(b, at, b->buffers, b->buffers->frames);
         return;
     }
-    if (b->buffers.final_records) {
+    if (b->buffers->final_records) {
         const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions;
-        memcpy(b->buffers.final_records + (size_t)at * record, s->record, record);
-        memcpy(b->buffers.final_masks + (size_t)at * mask, s->mask, mask);
+        memcpy(b->buffers->final_records + (size_t)at * record, s->record, record);
+        memcpy(b->buffers->final_masks + (size_t)at * mask, s->mask, mask);
     }
-    if (b->buffers.final_frames) draw_slot(b, at, b->buffers.final_frames);
+    if (b->buffers->final_frames) draw_slot(b, at, b->buffers, b->buffers->final_frames);
     place->episode++;
     start_episode(b, at);
 }
@@ -143,7 +144,7 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
         if (b->autoreset == PZ_AUTORESET_OFF || !place->begun) return;
         /* The action is ignored: this step shows the first observation of the next episode. */
         place->episode++;
-        if (start_episode(b, at)) b->buffers.outcomes[at] = *place->session->outcome;
+        if (start_episode(b, at)) b->buffers->outcomes[at] = *place->session->outcome;
         return;
     }
     guard->pool = s->pool;
@@ -187,7 +188,7 @@ static void step_slots(void *context, int64_t from, int64_t to)
 static void draw_slots(void *context, int64_t from, int64_t to)
 {
     pz_batch *b = context;
-    for (int at = (int)from; at < to; at++) draw_slot(b, at, b->buffers.frames);
+    for (int at = (int)from; at < to; at++) draw_slot(b, at, &b->asked, b->asked.frames);
 }
 
 /*
@@ -271,6 +272,7 @@ int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result)
     pz_batch *b = calloc(1, sizeof *b);
     if (!b) return pz_refuse(PZ_ENGINE, "out of memory");
     b->task = *task;
+    b->buffers = b->both;
     b->n = n;
     pthread_mutex_init(&b->lock, NULL);
     b->actions = calloc((size_t)n, 1);
@@ -347,7 +349,9 @@ int pz_batch_bind(pz_batch *b, const pz_batch_buffers *to)
         to->outcomes_size != (int64_t)b->n * (int64_t)sizeof *to->outcomes ||
         (to->frames && to->frames_size != b->n * picture_bytes(to->width, to->height, to->form)))
         return release(b, wrong_size());
-    b->buffers = *to;
+    pz_batch_buffers *next = b->buffers == b->both ? b->both + 1 : b->both;
+    *next = *to;
+    b->buffers = next;
     for (int at = 0; at < b->n; at++) bind_slot(b, at);
     return release(b, PZ_OK);
 }
@@ -389,14 +393,8 @@ int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, 
     int refused = claim(b);
     if (refused) return refused;
     if (size != b->n * picture_bytes(width, height, form)) return release(b, wrong_size());
-    const pz_batch_buffers kept = b->buffers;
-    b->buffers.frames = out;
-    b->buffers.width = width;
-    b->buffers.height = height;
-    b->buffers.form = form;
-    int error = run(b, draw_slots, 4);
-    b->buffers = kept;
-    return release(b, error);
+    b->asked = (pz_batch_buffers){.frames = out, .width = width, .height = height, .form = form};
+    return release(b, run(b, draw_slots, 4));
 }
 
 int pz_failed_slot(void)

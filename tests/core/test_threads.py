@@ -308,6 +308,21 @@ def test_a_fork_during_a_batchs_call_leaves_a_batch_that_can_be_reset():
     assert forks_during(lambda: batch.reset(), work, 30) == ["plays"] * 30
 
 
+def test_a_fork_while_a_batch_draws_leaves_nothing_of_that_picture():
+    """In the child no later step may draw where the parent's other thread was drawing: that memory may be gone."""
+    batch = pp.Batch("fifteen", "2x2", 24, threads=2)
+    batch.reset(seed=1)
+    out = np.zeros((24, 300, 300, 3), np.uint8)
+
+    def work() -> str:
+        batch.reset(seed=7)
+        out[:] = 0
+        batch.step(np.arange(24) % 4)
+        return "drawn" if out.any() else "plays"
+
+    assert forks_during(lambda: batch.pixels(300, 300, out=out), work, 20) == ["plays"] * 20
+
+
 def test_a_fork_in_a_signal_handler_in_the_middle_of_a_batchs_call():
     """The forking thread is itself in the call: its child cannot wait for threads that it does not have."""
     out = run("""
