@@ -380,7 +380,10 @@ class Session:
         """Take an action as ``step`` does, without a summary: ``outcome`` tells what it led to."""
         if type(action) is not int or not 0 <= action < self._n_actions:
             action = self.action_number(action)
-        code = lib.pz_session_step(self._pointer or self._open(), action)
+        pointer = self._pointer
+        if pointer is None:
+            pointer = self._open()
+        code = lib.pz_session_step(pointer, action)
         if code:
             self._check(code, "step")
 
