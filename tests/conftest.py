@@ -8,7 +8,6 @@ from hypothesis import settings
 
 import puzzleport as pp
 
-os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows open on no display; tests of a display unset it
 settings.register_profile("default", deadline=None, max_examples=int(os.environ.get("PUZZLEPORT_EXAMPLES", "25")))
 settings.load_profile("default")
 
