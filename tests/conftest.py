@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -10,6 +11,9 @@ import puzzleport as pp
 
 settings.register_profile("default", deadline=None, max_examples=int(os.environ.get("PUZZLEPORT_EXAMPLES", "25")))
 settings.load_profile("default")
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts what it runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PUZZLES = pp.puzzles()
 
