@@ -15,7 +15,8 @@ from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT, check_limit
 from ..session import Observation, Session, Status
 from .board import Board
 from .grammar import Grammar, grammar
-from .moves import ARROWS, Change, Hand, Key, Move, Refused, kinds, parse, place_name
+from .hand import ARROWS, Change, Hand, Refused, place_name
+from .moves import Key, Move, kinds, parse
 
 MAX_MESSAGE = 20_000
 """The longest message that is read, in characters."""

@@ -11,7 +11,8 @@ from ..limits import DEFAULT_TIMEOUT
 from ..session import Session
 from .board import Array, read
 from .dialogue import MAX_MESSAGE, MAX_PROBLEMS, Dialogue, last_block
-from .moves import Change, Set
+from .hand import Change
+from .moves import Set
 
 FILLING = {"set", "paint", "edge", "wall", "pull", "drag", "path"}
 """The kinds of moves with which a board can be filled in any order, so that the filled board says all."""
