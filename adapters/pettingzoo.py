@@ -205,15 +205,14 @@ class MultiAgentPuzzle:
             raise RuntimeError("call reset before render")
         if self.render_mode == "ansi":
             return "\n".join(board.session.text() for board in self._boards)
-        size = self.task.width, self.task.height
-        picture = np.concatenate([board.session.pixels(*size) for board in self._boards], axis=1)
         if self.render_mode == "rgb_array":
-            return picture
+            size = self.task.width, self.task.height
+            return np.concatenate([board.session.pixels(*size) for board in self._boards], axis=1)
         if self._window is None:
             from puzzleport.window import Window
 
             self._window = Window(self.task.spec.title, self.metadata["render_fps"])
-        self._window.show(picture)
+        self._window.show_row([board.session for board in self._boards])
         return None
 
     def _follow(self) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from .errors import PuzzleError
@@ -111,6 +112,20 @@ class Window:
         for line in written:
             self._screen.blit(self._font.render(line, True, INK), (MARGIN, y))
             y += row
+        self._flip()
+
+    def show_row(self, sessions: Sequence[Session]) -> None:
+        """Draw several boards side by side."""
+        width, height = self._screen.get_size()
+        each = max(width // len(sessions), 1)
+        self._screen.fill(PAPER)
+        for at, session in enumerate(sessions):
+            with suppress(PuzzleError):  # the window was made too small for so many boards
+                pixels = session.pixels(each, height)
+                self._screen.blit(pygame.surfarray.make_surface(pixels.transpose(1, 0, 2)), (at * each, 0))
+        self._flip()
+
+    def _flip(self) -> None:
         pygame.display.flip()
         pygame.event.pump()
         self._clock.tick(self._fps)

@@ -61,7 +61,7 @@ static void use(pz_session *s, const uint8_t *actions, size_t n)
     }
     if (pz_can_solve(s->puzzle)) {
         char *record = malloc((size_t)s->layout->record_size);
-        pz_session_solution(s, record);
+        pz_session_solution(s, record, s->layout->record_size);
         free(record);
         pz_session_solve(s);
         pz_session_pixels(s, 128, 128, PZ_PICTURE_RGB, pixels);

@@ -720,7 +720,7 @@ def test_wrong_use_is_named():
         with pytest.raises(ValueError, match="a number from 1 to 64"):
             coop_v0.raw_env("net", agents=wrong)
     for word in ("max_cycles", "max_steps"):
-        with pytest.raises(ValueError, match="max_steps is a whole number from 0"):
+        with pytest.raises(ValueError, match="max_steps, 0 for no limit, is a whole number from 0"):
             coop_v0.env("net", **{word: -1})
     with pytest.raises(ValueError, match="another name for max_steps"):
         coop_v0.env("net", max_cycles=3, max_steps=4)
