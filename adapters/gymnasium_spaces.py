@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+import puzzleport as pp
 from puzzleport.encode import Leaf, Tree
+from puzzleport.errors import quote
 
 try:
     from gymnasium import spaces
@@ -15,6 +18,7 @@ except ImportError as error:
     raise ImportError("these spaces need an extra: pip install 'puzzleport[gymnasium]'") from error
 
 Array = np.ndarray[Any, Any]
+RENDER_MODES = ("human", "rgb_array", "ansi")
 
 
 def space_of(tree: Tree, mask_size: int = 0) -> spaces.Space[Any]:
@@ -42,3 +46,10 @@ def with_mask(observation: Any, mask: Array) -> dict[str, Any]:  # noqa: ANN401 
     if not isinstance(observation, dict):
         observation = {"observation": observation}
     return {**observation, "action_mask": mask}
+
+
+def check_render_mode(mode: str | None, modes: Sequence[str] = RENDER_MODES) -> str | None:
+    """One of the modes, or UnknownOption."""
+    if mode is not None and mode not in modes:
+        raise pp.UnknownOption(f"render_mode is one of {', '.join(modes)}, not {quote(mode)}")
+    return mode

@@ -47,8 +47,7 @@ except ImportError as error:
 # PettingZoo's spaces are Gymnasium's.
 from gymnasium import spaces
 
-from puzzleport.adapters.gymnasium import RENDER_MODES, check_render_mode
-from puzzleport.adapters.gymnasium_spaces import space_of
+from puzzleport.adapters.gymnasium_spaces import RENDER_MODES, check_render_mode, space_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

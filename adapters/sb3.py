@@ -17,7 +17,7 @@ except ImportError as error:
     raise ImportError("the SB3 adapter needs an extra: pip install 'puzzleport[sb3]'") from error
 
 import puzzleport as pp
-from puzzleport.adapters.gymnasium import Array, PuzzleVectorEnv
+from puzzleport.adapters.gymnasium_vector import Array, PuzzleVectorEnv
 
 INFO = ("action_mask", "game_id", "state_repeats", "is_success")
 """What every info tells."""

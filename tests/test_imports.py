@@ -26,6 +26,7 @@ FRAMEWORKS = {
     "gymnasium": {"gymnasium"},
     "gymnasium_bench": {"gymnasium"},
     "gymnasium_spaces": {"gymnasium"},
+    "gymnasium_vector": {"gymnasium"},
     "jax": {"jax"},
     "jax_bench": {"jax", "jumanji", "pgx"},
     "mcp": {"mcp", "PIL"},
