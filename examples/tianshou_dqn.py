@@ -69,8 +69,8 @@ def train(puzzle: str, options: argparse.Namespace) -> float:
     collector.reset()
     collector.collect(n_step=min(2_000, options.steps), random=True)
     tester = Collector[CollectStats](algorithm, testing, exploration_noise=True)
-    taken = 0
-    while taken < options.steps and time.perf_counter() - began < options.seconds:
+    taken, end = 0, time.perf_counter() + options.seconds
+    while taken < options.steps and time.perf_counter() < end:
         part = min(PART, options.steps - taken)
         algorithm.run_training(
             OffPolicyTrainerParams(
