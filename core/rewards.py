@@ -171,6 +171,24 @@ class _Solution:
         return 0.0 if status > 0 else -self._wrong(now) / max(1, self._wrong_at_start)
 
 
+def _potential(
+    rewards: Rewards,
+    counted: Sequence[str],
+    solution: _Solution | None,
+    status: int,
+    now: Observation,
+    session: Callable[[], Session],
+) -> float | None:
+    """What ``solution`` and ``errors`` pay the change of, for one game; None where no solution is known yet."""
+    total = 0.0
+    if solution is not None:
+        way = solution.value(status, now, session)
+        if way is None:
+            return None
+        total += rewards.solution * way
+    return total + rewards.errors * sum(int(np.count_nonzero(now[name])) for name in counted)
+
+
 class GamePay:
     """Pays for the steps of one game after the other: ``start`` at each new game, then a call after each step."""
 
@@ -216,13 +234,8 @@ class GamePay:
         return paid + self._for_board(session) if self._looks else paid
 
     def _value(self, session: Session) -> float | None:
-        now, total = session.observe(copy=False), 0.0
-        if self._solution is not None:
-            way = self._solution.value(session.status, now, lambda: session)
-            if way is None:
-                return None
-            total += self.rewards.solution * way
-        return total + self.rewards.errors * sum(int(np.count_nonzero(now[name])) for name in self._counted)
+        now = session.observe(copy=False)
+        return _potential(self.rewards, self._counted, self._solution, session.status, now, lambda: session)
 
     def _for_board(self, session: Session) -> float:
         paid = 0.0
@@ -285,14 +298,10 @@ class BatchPay:
 
     def _value(self, batch: Batch, slot: int, status: int, fields: Observation) -> float:
         """The potential of a slot, NaN where it cannot be told yet."""
-        total, now = 0.0, {name: view[slot] for name, view in fields.items()}
-        solution = self._solutions[slot]
-        if solution is not None:
-            way = solution.value(status, now, lambda: batch.session(slot))
-            if way is None:
-                return np.nan
-            total += self.rewards.solution * way
-        return total + self.rewards.errors * sum(int(np.count_nonzero(now[name])) for name in self._counted)
+        now = {name: view[slot] for name, view in fields.items()}
+        known = self._solutions[slot]
+        value = _potential(self.rewards, self._counted, known, status, now, lambda: batch.session(slot))
+        return np.nan if value is None else value
 
     def __call__(self, batch: Batch) -> Array:
         """What the step that was just taken pays in each slot; nothing where it only began the next game."""
@@ -310,9 +319,8 @@ class BatchPay:
         result, now = batch.result, _copies(batch.result.observation)
         over = result.ended != 0
         after = now
-        if (
-            batch.autoreset == "same_step" and over.any()
-        ):  # the next game is there already: the step led to the last one's end
+        if batch.autoreset == "same_step" and over.any():
+            # The next game is there already: what the step led to is the end of the last one.
             final = batch.final[0]
             after = {
                 name: np.where(over.reshape(-1, *[1] * (view.ndim - 1)), final[name], view)
