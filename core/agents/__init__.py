@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import UnknownOption
+from ..errors import UnknownOption, quote
 from ..session import Observation
 from . import search
 from .expert import ExpertPolicy, Hint
@@ -64,7 +64,7 @@ def policy(name: str) -> Callable[..., Any]:
     if name in POLICIES:
         return POLICIES[name]
     told = f", which is called {RENAMED[name]} now" if name in RENAMED else ""
-    raise UnknownOption(f"there is no policy {name!r:.80}{told}; there are {', '.join(POLICIES)}")
+    raise UnknownOption(f"there is no policy {quote(name)}{told}; there are {', '.join(POLICIES)}")
 
 
 __all__ = ["POLICIES", "BatchPolicy", "ExpertPolicy", "Hint", "masked_actions", "policy", "random_actions", "search"]

@@ -282,10 +282,21 @@ def test_a_parameter_of_megabytes_ends_in_a_short_line(run):
         ("play", "net"),
         ("evaluate", "--puzzle", "net", "--level"),
         ("evaluate", "--policy"),
+        ("train", "--puzzle", "net", "--reward"),
+        ("train", "--puzzle", "net", "--set"),
+        ("compare",),
     ):
         said = run(*words, "9" * 10_000_000, code=2).stderr
         assert len(said) < 1100
         assert said.count("\n") == 1
+    for words in (
+        (),
+        ("bench",),
+        ("evaluate", "--episodes"),
+        ("train", "--algo"),
+        ("evaluate", f"--{'9' * 10_000_000}"),
+    ):
+        assert len(run(*words, "x" * 10_000_000, code=2).stderr) < 1400
 
 
 def test_generate_tells_the_seed_that_it_drew(run, tmp_path):
