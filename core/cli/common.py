@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -43,6 +44,7 @@ errors = Console(stderr=True)
 RENAMED = {"--puzzles": "--puzzle", "--engine": "--backend", "--envs": "--num-envs"}
 """What options were called in 0.1, and what they are called now."""
 LONGEST_MESSAGE = 1000
+NARROW = 60
 
 
 class WholeHelp(click.Group):
@@ -156,6 +158,8 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         above = next((folder for folder in path.parents if folder.exists()), path.parent)
         if not above.is_dir():
             raise ValueError(f"{path} cannot be written: {above} is not a folder")
+        if not os.access(above, os.W_OK):
+            raise ValueError(f"{path} cannot be written: the folder {above.resolve()} is read-only for you")
         return path
 
 
@@ -374,17 +378,10 @@ def tracked(items: Sequence[T], doing: str) -> Iterator[T]:
 
 def progress_bar() -> Progress:
     """A bar with what is done, at which rate, the time that it took, and the time that is left."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeElapsedColumn(),
-        TextColumn("ETA"),
-        TimeRemainingColumn(),
-        console=errors,
-        transient=True,
-    )
+    start = [TextColumn("{task.description}"), BarColumn(bar_width=None), MofNCompleteColumn()]
+    # A narrow terminal has no room for the times, and half of one says nothing.
+    times = [TimeElapsedColumn(), TextColumn("ETA"), TimeRemainingColumn()] if errors.width >= NARROW else []
+    return Progress(*start, Rate(), *times, console=errors, transient=True)
 
 
 def steps_and_success(mean: float | None, success: float | None) -> str:
