@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import UnknownOption
+from ..errors import UnknownOption, quote
 from ..session import Observation
 from . import published, search
 from .expert import ExpertPolicy, Hint
@@ -66,7 +66,7 @@ def policy(name: str) -> Callable[..., Any]:
     if name in POLICIES:
         return POLICIES[name]
     told = f", which is called {RENAMED[name]} now" if name in RENAMED else ""
-    raise UnknownOption(f"there is no policy {name!r:.80}{told}; there are {', '.join(POLICIES)}")
+    raise UnknownOption(f"there is no policy {quote(name)}{told}; there are {', '.join(POLICIES)}")
 
 
 __all__ = [

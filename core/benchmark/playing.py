@@ -23,7 +23,7 @@ from .. import agents
 from ..agents import BatchPolicy, ExpertPolicy
 from ..agents.published import SUFFIX, Published, read
 from ..batch import rollout
-from ..errors import NoPlan, UnknownOption
+from ..errors import NoPlan, UnknownOption, quote
 from ..session import Session
 from ..task import Task
 from . import command
@@ -191,9 +191,9 @@ def _by_name(name: str, deterministic: bool) -> Any:  # noqa: ANN401 (a policy)
     try:
         policy = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"the policy {name!r:.80} cannot be loaded: {error}") from None
+        raise ValueError(f"the policy {quote(name)} cannot be loaded: {error}") from None
     if not callable(policy):
-        raise ValueError(f"the policy {name!r:.80} is not a function of (observation, mask, random)")
+        raise ValueError(f"the policy {quote(name)} is not a function of (observation, mask, random)")
     return policy() if isinstance(policy, type) else policy
 
 

@@ -18,6 +18,7 @@ from ..benchmark.evaluation import evaluate as measure
 from ..benchmark.evaluation_sets import SIZE
 from ..benchmark.results import PAPER_EPISODES, save
 from ..benchmark.settings import level_params
+from ..errors import quote
 from ..game_id import names_instance, random_seed
 from ..limits import DEFAULT_MAX_STEPS
 from .common import Options, RewardPairs, console, emit, errors, progress_bar, steps_and_success
@@ -276,7 +277,7 @@ def _setting(pair: str) -> tuple[str, Any]:
     """A setting as Python would read it; what is no literal is text."""
     name, equals, value = pair.partition("=")
     if not equals or not name.isidentifier():
-        raise ValueError(f"a setting is written NAME=VALUE, not {pair!r:.80}")
+        raise ValueError(f"a setting is written NAME=VALUE, not {quote(pair)}")
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):
