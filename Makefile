@@ -12,7 +12,7 @@ TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^torch==//p' requirements/torch.txt)
 
 .DEFAULT_GOAL := install
-.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants docs engine-bundle clean
+.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants docs web engine-bundle clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -77,6 +77,13 @@ gallery: build ## draw the contact sheet of all puzzles
 docs: $(STAMP) build ## write the pages of the puzzles and build the site
 	$(BIN)/python tools/docs.py
 	$(BIN)/python -m mkdocs build --strict
+
+web: $(CORE) ## build the session for browsers into build/web, with emscripten
+	@command -v emcmake >/dev/null || { echo "make web needs emscripten: apt-get install emscripten" >&2; exit 1; }
+	@echo "building build/web/puzzleport.wasm"
+	@mkdir -p build && PATH="$(abspath $(BIN)):$$PATH" emcmake cmake -S native -B build/web/native -G Ninja >build/web.log 2>&1 \
+	&& $(BIN)/cmake --build build/web/native >>build/web.log 2>&1 || { tail -20 build/web.log >&2; exit 1; }
+	@cp -r web/. build/web/native/puzzleport.wasm build/web/
 
 fuzz: $(STAMP) build ## fuzz the C side
 	bash tools/fuzz.sh
