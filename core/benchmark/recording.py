@@ -1,7 +1,7 @@
 """Recordings of evaluations: every game action by action, so that anyone can replay and check it.
 
 A recording is a file of JSON lines, compressed with gzip; one that was unpacked can be read too. It has one section for each
-setting that was played. A section is a header and then one line for each game, in the order in which the header's seeds give them:
+setting that was played. A section is a header and then one line for each game, in the order of the header's seeds:
 
     {"format": "puzzleport recording 1", "version": "0.2.0", "policy": "random", "fingerprint": "", "puzzle": "net",
      "params": "5x5", "seeds": "evalset v1", "episodes": 100, "undo": false, "max_steps": 10000, "max_repeats": 0,
