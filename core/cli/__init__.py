@@ -23,6 +23,7 @@ from .play import play
 from .record import record
 from .serve import serve
 from .train import train
+from .verify import verify
 from .watch import watch
 
 
@@ -50,6 +51,7 @@ for command in (
     record,
     evaluate,
     evalset,
+    verify,
     compare,
     train,
     demos,

@@ -79,6 +79,8 @@ class Dialogue:
     ) -> None:
         self.max_turns = check_limit("max_turns", max_turns)
         self.turns = 0
+        self.keys: list[int] = []
+        """The keys that the moves so far have pressed."""
         self.gained = 0.0
         """What the last message added to the score."""
         self._begin(
@@ -234,6 +236,7 @@ class Dialogue:
     def adopt(self, hand: Hand) -> None:
         """Go on with the game that an attempt has led to."""
         self._session = hand.session
+        self.keys += hand.keys
 
     # ---- how it stands
 
