@@ -22,6 +22,7 @@ from .mcp import mcp
 from .play import play
 from .record import record
 from .serve import serve
+from .table import table
 from .train import train
 from .verify import verify
 from .watch import watch
@@ -54,6 +55,7 @@ for command in (
     verify,
     compare,
     train,
+    table,
     demos,
     generate,
     bench,
