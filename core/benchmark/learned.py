@@ -166,7 +166,9 @@ def baseline(name: str, puzzle: str, params: str, *, episodes: int) -> dict[str,
 KEY = ("puzzle", "level", "recipe", "seed")
 _ABOUT = (*KEY, "params", "bound", "command", "steps", "cpu_seconds", "finished", "validation_within", "temperature")
 _FIGURES = tuple(
-    f"{how}_{what}" for how in ("own", "sampled", "greedy") for what in ("episodes", "success", "within", "steps", "spl")
+    f"{how}_{what}"
+    for how in ("own", "sampled", "greedy")
+    for what in ("episodes", "success", "within", "steps", "spl")
 )
 COLUMNS = (*_ABOUT, *_FIGURES, "unseen_episodes", "unseen_within")
 
