@@ -24,6 +24,7 @@ from .record import record
 from .serve import serve
 from .table import table
 from .train import train
+from .verify import verify
 from .watch import watch
 
 
@@ -51,6 +52,7 @@ for command in (
     record,
     evaluate,
     evalset,
+    verify,
     compare,
     train,
     table,
