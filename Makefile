@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-script-location
+NO_PACKAGES := pip could not install the packages above: look at the network, or at the index that pip is told to use
 NEWEST := build/newest-gymnasium
 # PyTorch's own index of CPU builds, where the configured index has only the build for CUDA: make test TORCH_INDEX=URL
 TORCH_INDEX ?=
@@ -27,7 +28,7 @@ $(CORE): pyproject.toml requirements/build.txt requirements/core.txt
 	@echo "making $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@echo "installing the build tools, numpy, click, rich and pillow"
-	@$(PIP) -r requirements/build.txt -r requirements/core.txt
+	@$(PIP) -r requirements/build.txt -r requirements/core.txt || { echo "$(NO_PACKAGES)"; exit 1; }
 	@touch $(CORE)
 
 # All frameworks, and what tests them. torch comes first, so that nothing else chooses a build of it.

@@ -20,6 +20,7 @@ import subprocess
 import time
 from typing import IO, TYPE_CHECKING, Any
 
+from ..errors import quote
 from ..language.dialogue import MAX_MESSAGE, Dialogue
 from ..session import Status
 
@@ -49,7 +50,7 @@ class Program:
         try:
             self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as error:
-            raise ValueError(f"the program {words[0]!r:.80} cannot be started: {error}") from None
+            raise ValueError(f"the program {quote(words[0])} cannot be started: {error}") from None
         self._rest = b""
 
     @property

@@ -1,8 +1,9 @@
 """How a policy plays a block of episodes, and how to find the policy that is meant.
 
-A policy is ``random``, ``masked`` or ``expert``, a ``module:function``, a program as ``command:'...'``, a callable over a
-batch, or a model: a file or an object of a framework. What plays models is not known here. A package says so with an
-entry point of the group ``puzzleport.policies``, named after the file's suffix or the framework's top module.
+A policy is ``random``, ``masked``, ``expert`` or ``published``, an agent's file, a ``module:function``, a program as
+``command:'...'``, a callable over a batch, or a model: a file or an object of a framework. What plays models is not known here.
+A package says so with an entry point of the group ``puzzleport.policies``, named after the file's suffix or the framework's top
+module.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import numpy as np
 
 from .. import agents
 from ..agents import BatchPolicy, ExpertPolicy
+from ..agents.published import SUFFIX, Published, read
 from ..batch import rollout
-from ..errors import NoPlan, UnknownOption
+from ..errors import NoPlan, UnknownOption, quote
 from ..session import Session
 from ..task import Task
 from . import command
@@ -170,6 +172,11 @@ def _again(policy: Any, name: str) -> Playing:  # noqa: ANN401 (whatever was giv
 
 def _by_name(name: str, deterministic: bool) -> Any:  # noqa: ANN401 (a policy)
     """A policy from a file or from a module."""
+    temperature = 0.0 if deterministic else None
+    if name == "published":
+        return Published(temperature)
+    if name.endswith(SUFFIX):
+        return read(Path(name), temperature=temperature)
     found = _entry(Path(name).suffix[1:])
     if found is not None:
         return found(name, deterministic=deterministic)
@@ -178,15 +185,15 @@ def _by_name(name: str, deterministic: bool) -> Any:  # noqa: ANN401 (a policy)
         try:
             agents.policy(name)
         except UnknownOption as error:
-            raise UnknownOption(f"{error}, MODEL.zip and module:function") from None
+            raise UnknownOption(f"{error}, published, AGENT{SUFFIX}, MODEL.zip and module:function") from None
     if "" not in sys.path:
         sys.path.insert(0, "")  # modules in the present folder, as with python -m
     try:
         policy = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"the policy {name!r:.80} cannot be loaded: {error}") from None
+        raise ValueError(f"the policy {quote(name)} cannot be loaded: {error}") from None
     if not callable(policy):
-        raise ValueError(f"the policy {name!r:.80} is not a function of (observation, mask, random)")
+        raise ValueError(f"the policy {quote(name)} is not a function of (observation, mask, random)")
     return policy() if isinstance(policy, type) else policy
 
 

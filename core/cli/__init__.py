@@ -22,6 +22,7 @@ from .mcp import mcp
 from .play import play
 from .record import record
 from .serve import serve
+from .table import table
 from .train import train
 from .watch import watch
 
@@ -52,6 +53,7 @@ for command in (
     evalset,
     compare,
     train,
+    table,
     demos,
     generate,
     bench,

@@ -38,7 +38,8 @@ SAVE_EVERY = 5.0  # seconds
     "--policy",
     default="random",
     show_default=True,
-    help="random, masked, expert, MODEL.zip (saved by Stable-Baselines3), module:function or command:'PROGRAM'.",
+    help="random, masked, expert, published (our trained agents), AGENT.safetensors, MODEL.zip (saved by Stable-Baselines3), "
+    "module:function or command:'PROGRAM'.",
 )
 @Options.puzzle
 @click.option(

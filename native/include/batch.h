@@ -21,7 +21,9 @@ typedef struct pz_batch_buffers {
     uint8_t *final_records, *final_masks;
     uint8_t *frames, *final_frames; /* NULL, or pictures of this size and form, drawn along with every step */
     int32_t width, height, form;
-    int64_t records_size, masks_size, outcomes_size, frames_size; /* bytes of room in each; final_ ones have the same */
+    double *rewards; /* NULL, or what each step pays by this rule: 0 where it only began the next episode */
+    pz_pay pay;
+    int64_t records_size, masks_size, outcomes_size, rewards_size, frames_size; /* bytes of room in each; final_ ones have the same */
 } pz_batch_buffers;
 
 /* What is played and how. With a seed or a description, every episode plays that one instance. */
@@ -30,6 +32,7 @@ typedef struct pz_task {
     const char *params, *seed, *desc;
     int flags, max_steps, max_repeats;
     double timeout;
+    const pz_pay *pay; /* for snapshots; a batch has it in its buffers */
 } pz_task;
 
 /* A session of the task's one instance, or of this seed's; its limits are not set yet. */

@@ -206,7 +206,8 @@ typedef struct pz_puzzle {
 
     /*
      * How boards and moves are written in words, one line for each thing; docs/language.md tells what the lines mean.
-     * "grid FIELD=SYMBOLS ..." is a board with one symbol for each value, "set FIELD KEY ..." a way to change it.
+     * "grid FIELD=SYMBOLS ..." is a board with one symbol for each value, "set FIELD KEY ..." a way to change it,
+     * "rule KIND ..." what a board can do wrong.
      */
     const char *words;
     const pz_action *actions;  /* the paper's, in its order; ends with a NULL name */

@@ -6,6 +6,8 @@ import copy
 import pickle
 import subprocess
 import sys
+import textwrap
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -71,7 +73,7 @@ def test_gymnasium_s_checker_and_the_infos_of_every_step(make, puzzle):
 def test_positions_keywords_and_defaults(make):
     env = make("bridges", "rgb_array", "RGB")
     assert (env.render_mode, env.obs_type, env.window_width, env.puzzle_name) == ("rgb_array", "rgb", 128, "bridges")
-    assert (env.task.max_steps, env.task.max_repeats) == (0, rlp.MAX_REPEATS - 1)
+    assert (env.task.max_steps, env.task.max_repeats) == (0, 200)
     assert env.task.rewards == pp.PAPER_REWARDS
     env = make(
         puzzle="net",
@@ -86,9 +88,11 @@ def test_positions_keywords_and_defaults(make):
         n_envs=4,
     )
     observation, info = env.reset()
-    assert "cursor_pos" not in observation
+    assert "cursor_pos" in observation  # as there, the option is about the info alone
     assert "cursor_pos" not in info["puzzle_state"]
-    assert "cursor_pos" in make("net", obs_type="puzzle_state").reset()[0]
+    assert "cursor_pos" in make("net").reset()[1]["puzzle_state"]
+    env = make("tents", None, "puzzle_state", 96, 64, False, 7, True, "4x4#3", 1)
+    assert (env.task.width, env.task.height, env.task.max_repeats, env.task.game_id) == (96, 64, 7, "4x4#3")
     with pytest.raises(pp.UnknownOption, match="rgb or puzzle_state"):
         make("net", obs_type="sound")
 
@@ -125,7 +129,7 @@ def test_repeats_are_counted_with_the_present_time_and_end_the_episode(make):
             assert info["current_state_repeats"] in info["state_histogram"].values()
             if truncated:
                 break
-    assert info["current_state_repeats"] == 4
+    assert info["current_state_repeats"] == 5  # more often than 4 times
     assert len(info["state_histogram"]) == 2
     _, info = env.reset()
     assert list(info["state_histogram"].values()) == [1]
@@ -153,10 +157,11 @@ def test_a_state_can_be_taken_and_set(make):
     saved, seen = env.get_state(), env.state_dict
     env.reset(seed=2)
     for one in (env, other):
-        observation, info = one.set_state(saved)
-        np.testing.assert_equal(observation, seen)
+        told = one.set_state(saved)
+        np.testing.assert_equal(one.state_dict, seen)
+        np.testing.assert_equal(told["obs"], gym.spaces.flatten(one.observation_space, seen))
+        assert (told["action_mask"] == one.action_masks()).all()
         assert one.puzzle.moves == 1
-        assert info["puzzle_state"].keys() == seen.keys()
         one.step(int(np.flatnonzero(one.action_masks())[0]))
     with pytest.raises(pp.InvalidGameID, match="not of net"):
         make("net").set_state(saved)
@@ -175,12 +180,30 @@ def test_keys_copies_and_games(make):
         twin.close()
 
 
-def test_the_parser_gives_the_keywords(make):
-    words = ["-p", "net", "--arg", "3x3#4", "--obs-type", "PUZZLE_STATE", "--allow-undo", "--seed", "3"]
-    options = vars(rlp.make_puzzle_parser().parse_args(words))
-    assert options.pop("seed") == 3
-    env = make(**options)
-    assert (env.puzzle_name, env.task.game_id, env.obs_type) == ("net", "3x3#4", "puzzle_state")
+def test_the_keys_are_pygames(make):
+    pygame = pytest.importorskip("pygame", reason="the extra play is not installed")
+    names = [pygame.key.name(key) for key in rlp.specific_api.get_action_keys("samegame", True)]
+    assert names == ["up", "down", "left", "right", "return", "u"]
+    assert make("undead").action_keys[-3:] == [pygame.K_1, pygame.K_2, pygame.K_3]
+    assert make("palisade").action_keys[-1] == pygame.K_LCTRL
+    keypad = [getattr(pygame, f"K_KP{digit}") for digit in (1, 2, 3, 4, 6, 7, 8, 9)]
+    assert make("inertia").action_keys == keypad
+    for name in pp.puzzles():
+        assert rlp.specific_api.get_action_keys(name) == make(name).action_keys
+
+
+def test_the_parser_has_the_words_of_its_scripts():
+    parser = rlp.puzzle.make_puzzle_parser()
+    parser.add_argument("-s", "--seed", type=int)  # a letter that is in use: it becomes the script's
+    args = parser.parse_args(["-p", "tents", "-a", "4x4#4", "-hl", "--allowundo", "-s", "3"])
+    assert (args.puzzle, args.arg, args.headless, args.allowundo, args.seed) == ("tents", "4x4#4", True, True, 3)
+    assert vars(rlp.puzzle.make_puzzle_parser().parse_args([])) == {
+        "puzzle": "net",
+        "size": (880, 880),
+        "arg": None,
+        "headless": False,
+        "allowundo": False,
+    }
 
 
 # ---- the names that listings and scripts read
@@ -218,8 +241,9 @@ def test_tents_by_the_paper_s_names(make):
 def test_inertia_by_the_paper_s_names(make):
     seen, session = state(make, "inertia", "5x4#5")
     # The description has the letters of the grid; S is where the ball starts, on a stop.
-    letters = bytes(seen["grid"].astype(np.uint8)).decode()
+    letters = "".join("bgmsw"[square] for square in seen["grid"])
     assert letters == session.desc.replace("S", "s")
+    assert set(letters) == set("bgmsw")
     assert session.desc.index("S") == seen["py"] * 5 + seen["px"]
     assert seen["gems"] == letters.count("g")
     assert not seen["dead"]
@@ -228,43 +252,64 @@ def test_inertia_by_the_paper_s_names(make):
 def test_same_game_by_the_paper_s_names(make):
     seen, session = state(make, "samegame", "3x4c3s2#5")
     assert ",".join(map(str, seen["tiles"])) == session.desc
-    assert (seen["score"], seen["complete"], seen["w"], seen["h"]) == (0, 0, 3, 4)
+    assert (seen["score"].tolist(), seen["complete"], seen["w"], seen["h"]) == ([0], 0, 3, 4)
+    assert (seen["n"], seen["ncols"], seen["scoresub"], seen["nselected"]) == (12, 3, 2, 0)
+    group = state(make, "samegame", "3x4c3s2#5", "SELECT")[0]
+    assert group["nselected"] == (group["selected_tiles"] == 256).sum() >= 2
+    assert len(set(group["tiles"][group["selected_tiles"] == 256])) == 1
 
 
-# ---- the four listings
+def test_fifteen_by_the_paper_s_names(make):
+    seen, session = state(make, "fifteen", "3x2#5")
+    assert ",".join(map(str, seen["tiles"])) == session.desc
+    assert (seen["n"], seen["w"], seen["h"]) == (6, 3, 2)
+    assert seen["tiles"][seen["gap_pos"]] == 0
+
+
+def test_untangle_by_the_paper_s_names(make):
+    seen, session = state(make, "untangle", "5#5")
+    pairs = seen["edges"].reshape(-1, 2)
+    assert seen["n"] == 5
+    assert len(pairs) == 5 * 4 / 2
+    assert [f"{a}-{b}" for a, b in pairs if a >= 0] == sorted(session.desc.split(","))
+    assert (seen["pts"]["d"] == 64).all()
+    assert seen["cursor_pos"].tolist() == [seen["pts"][axis][session.observe()["cursor_point"]] for axis in "xy"]
+    held, session = state(make, "untangle", "5#5", "SELECT", "DOWN")
+    assert held["cursor_pos"].tolist() == session.observe()["held_position"].tolist()
+
+
+# ---- the four listings, as they are printed
+
+
+def listing(number):
+    """A listing of the paper (Estermann et al., arXiv:2407.00401), with the one line changed that has to be."""
+    text = (Path(__file__).parent / "paper_listings" / f"{number}.txt").read_text()
+    return text.replace("import rlp\n", "import puzzleport.adapters.rlp as rlp\n")
 
 
 def test_the_first_listing_plays_an_episode():
     class Agent:
+        create = classmethod(lambda cls: cls())
+
         @staticmethod
         def choose(env):
             return int(env.unwrapped.puzzle.plan()[0])
 
-    agent = Agent()
-    env = gym.make("rlp/Puzzle-v0", puzzle="bridges", render_mode="rgb_array", params="4x4#42")
-    observation, info = env.reset()
-    terminated = False
-    while not terminated:
-        action = agent.choose(env)
-        observation, reward, terminated, truncated, info = env.step(action)
-    assert reward == 100.0
-    assert observation["pixels"].shape == (3, 128, 128)
-    assert not truncated
-    assert info["is_success"]
-    env.close()
-
-
-class RewardForScore(gym.Wrapper):
-    """The second listing, with the reward for which it leaves room."""
-
-    def step(self, action):
-        before = self.env.unwrapped.state_dict["score"]
-        obs, reward, terminated, truncated, info = self.env.step(action)
-        return obs, reward + info["puzzle_state"]["score"] - before, terminated, truncated, info
+    assert "import rlp" not in listing(1)
+    names = {"Agent": Agent}
+    exec(listing(1), names)
+    assert names["reward"] == 100.0
+    assert names["observation"]["pixels"].shape == (3, 128, 128)
+    assert not names["truncated"]
+    assert names["info"]["is_success"]
 
 
 def test_the_second_listing_pays_by_the_state():
-    env = RewardForScore(gym.make("rlp/SameGame-v0", params="4x4c3s2#3", obs_type="puzzle_state"))
+    names = {}
+    # The listing leaves a comment where its users write their own line.
+    comment = '# Modify the reward by using members of info["puzzle_state"]'
+    exec(listing(2).replace(comment, 'reward += info["puzzle_state"]["score"]'), names)
+    env = names["PuzzleRewardWrapper"](gym.make("rlp/SameGame-v0", params="4x4c3s2#3", obs_type="puzzle_state"))
     env.reset()
     random, paid = np.random.default_rng(0), 0
     terminated = False
@@ -274,87 +319,49 @@ def test_the_second_listing_pays_by_the_state():
     env.close()
 
 
-class Tokens(gym.ObservationWrapper):
-    """The third listing: bits of tiles and barriers with sines and cosines of their places, then the cursor."""
+@pytest.fixture
+def tokens_env():
+    """The third listing. Its methods are printed beside their class, and have to stand in it."""
+    head, methods = listing(3).split("(gym.ObservationWrapper):\n")
+    names = {}
+    exec(f"{head}(gym.ObservationWrapper):\n{textwrap.indent(methods, '    ')}", names)
+    made = []
 
-    length, size = 512, 16 + 4
+    def make(params):
+        env = gym.make("rlp/Puzzle-v0", puzzle="netslide", obs_type="puzzle_state", params=params)
+        made.append(names["NetslideTransformerWrapper"](env))
+        return made[-1]
 
-    def __init__(self, env):
-        super().__init__(env)
-        tokens = gym.spaces.Box(-1, 1, (self.length, self.size), np.float32)
-        self.observation_space = gym.spaces.Dict({"obs": tokens, "len": gym.spaces.Box(0, 512, (1,), np.int32)})
-
-    def observation(self, obs):
-        rows = []
-        for name in ("barriers", "tiles"):
-            bits = np.unpackbits(obs[name].view(np.uint8)).reshape(-1, 16)
-            rows.append(np.hstack([bits, self.places(np.arange(len(bits)), obs["width"], obs["height"])]))
-        cursor = self.cursor(obs["cursor_pos"], obs["width"], obs["height"])
-        rows = np.vstack([*rows, np.hstack([np.ones((1, 16)), cursor])])
-        tokens = np.zeros((self.length, self.size), np.float32)
-        tokens[: len(rows)] = rows
-        return {"obs": tokens, "len": np.array([len(rows)], np.int32)}
-
-    @staticmethod
-    def places(pos, width, height):
-        turns = 2 * np.pi * np.array([pos % width / width, pos // width / height])
-        return np.stack([np.sin(turns[0]), np.cos(turns[0]), np.sin(turns[1]), np.cos(turns[1])], axis=1)
-
-    @staticmethod
-    def cursor(pos, width, height):
-        x, y = pos
-        x += 1  # in place, as the listing has it: neither the state nor the next observation may change by it
-        y += 1
-        width += 1
-        height += 1
-        embedding = np.zeros((1, 4))
-        embedding[0, 0] = np.sin(2 * np.pi * x / width)
-        embedding[0, 1] = np.cos(2 * np.pi * x / width)
-        embedding[0, 2] = np.sin(2 * np.pi * y / height)
-        embedding[0, 3] = np.cos(2 * np.pi * y / height)
-        return embedding
+    yield make
+    for env in made:
+        env.close()
 
 
-def tokens_env(params):
-    return Tokens(gym.make("rlp/Puzzle-v0", puzzle="netslide", obs_type="puzzle_state", params=params))
-
-
-def test_the_third_listing_makes_tokens():
+def test_the_third_listing_makes_tokens(tokens_env):
     env = tokens_env("3x3b1#2")
     observation, _ = env.reset()
     assert observation["len"] == [2 * 9 + 1]
-    assert observation in env.observation_space
-    again, _ = env.reset()
+    assert observation["obs"].shape == env.observation_space["obs"].shape
+    again, _ = (
+        env.reset()
+    )  # the listing changes the cursor in place: neither the state nor the next observation may change
     np.testing.assert_equal(again, observation)
-    env.close()
 
 
-def test_the_fourth_listing_learns_from_tokens():
-    torch = pytest.importorskip("torch", reason="the extra sb3 is not installed")
-    sb3 = pytest.importorskip("stable_baselines3", reason="the extra sb3 is not installed")
-    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-
-    class Extractor(BaseFeaturesExtractor):
-        def __init__(self, observation_space, data_dim, embedding_dim):
-            super().__init__(observation_space, embedding_dim)
-            self.first = torch.nn.Linear(data_dim, embedding_dim)
-            layer = torch.nn.TransformerEncoderLayer(embedding_dim, 2, 16, batch_first=True)
-            self.encoder = torch.nn.TransformerEncoder(layer, 1)
-
-        def forward(self, observations):
-            length = int(observations["len"][0])
-            return self.encoder(self.first(observations["obs"][:, :length]))[:, -1, :]
-
-    about = {
-        "features_extractor_class": Extractor,
-        "features_extractor_kwargs": {"data_dim": Tokens.size, "embedding_dim": 8},
-    }
+def test_the_fourth_listing_learns_from_tokens(tokens_env):
+    pytest.importorskip("stable_baselines3", reason="the extra sb3 is not installed")
     env = tokens_env("2x3b1")
-    model = sb3.PPO("MultiInputPolicy", env, policy_kwargs=about, n_steps=32, batch_size=16, n_epochs=1, device="cpu")
+    arguments = ["--puzzle", "netslide", "--arg", "2x3b1"]
+    parser = rlp.puzzle.make_puzzle_parser()
+    for name, value in {"embedding_dim": 8, "nhead": 2, "layers": 1, "ff_dim": 16, "dropout": 0.0}.items():
+        parser.add_argument(f"--transformer_{name}", type=type(value), default=value)
+    names = {"__name__": "__main__", "env": env, "args": parser.parse_args(arguments), "data_dims": {"netslide": 20}}
+    exec(listing(4), names)
+    model = names["model"]
+    model.n_steps = model.rollout_buffer.buffer_size = 32  # brief; the listing has PPO's own settings
+    model.rollout_buffer.reset()
+    model.batch_size, model.n_epochs = 16, 1
     model.learn(32)
     assert model.num_timesteps == 32
-    env.close()
-    larger = tokens_env("3x3b1")
-    action, _ = model.predict(larger.reset()[0])
-    assert 0 <= action < larger.action_space.n
-    larger.close()
+    action, _ = model.predict(tokens_env("3x3b1").reset()[0])
+    assert 0 <= action < env.action_space.n
