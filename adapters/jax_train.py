@@ -382,8 +382,8 @@ def train(
         folder: of the run.
         resume: go on with the run in the folder.
         settings: of the algorithm: the fields of ``jax_ppo.Settings`` or ``jax_dagger.Settings``.
-        patience: whether to stop early when the policy solves all of the validation instances within the bound, and in no more
-            steps than the expert on average, in two rounds in a row.
+        patience: whether to stop early: when all validation games are solved within the bound, either in two rounds in a row
+            and as fast as by the expert on average, or in four and no faster; or when none is after half of the steps.
         progress: called with a ``Report`` after each update.
     """
     from puzzleport.adapters import jax_dagger, jax_ppo
@@ -421,11 +421,10 @@ def train(
             run.curve.append(
                 {"steps": learner.steps, "cpu_seconds": run.cpu, "expert_steps": expert, **asdict(scores[-1])}
             )
-            good = [one.within == 1 and one.mean_steps <= expert for one in scores[-2:]]
-            if patience and len(good) == 2 and all(good):
-                run.finished = "the validation instances are solved, as fast as by the expert"
-            elif learner.steps >= steps:
+            if learner.steps >= steps:
                 run.finished = "all steps are taken"
+            elif patience:
+                run.finished = _enough(scores, expert, learner.steps / steps)
             run.keep(learner)
             tell(learner.steps, None)
             if run.finished:
@@ -434,6 +433,17 @@ def train(
         learner.close()
         validation.close()
     return folder / BEST
+
+
+def _enough(scores: list[Score], expert: float, share: float) -> str:
+    """Why a run ends before all of its steps are taken; empty where it does not."""
+    perfect = [one.within == 1 for one in scores]
+    if len(scores) >= 2 and all(perfect[-2:]) and all(one.mean_steps <= expert for one in scores[-2:]):
+        return "all validation games are solved, as fast as by the expert"
+    if len(scores) >= 4 and all(perfect[-4:]) and max(one.spl for one in scores[-3:]) <= scores[-4].spl + 0.005:
+        return "all validation games are solved, and it gets no faster"
+    hopeless = share >= 0.5 and not any(one.within for one in scores)
+    return "no validation game is solved after half of the steps" if hopeless else ""
 
 
 def _score(row: dict[str, Any]) -> Score:

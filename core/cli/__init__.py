@@ -11,6 +11,7 @@ try:
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the command line needs an extra: pip install 'puzzleport[cli]' ({error})")
 
+from .agents import agents
 from .bench import bench
 from .common import Commands
 from .compare import compare
@@ -53,6 +54,7 @@ for command in (
     evalset,
     compare,
     train,
+    agents,
     table,
     demos,
     generate,
