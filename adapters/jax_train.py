@@ -57,7 +57,7 @@ class Setup:
     """The share of the instances, told by what is seen at their start, from which nothing is learned."""
     threads: int = 0
     start: str | None = None
-    """A file of an agent to start from; arrays that do not fit are fresh."""
+    """A file of an agent to start from, of another size perhaps; arrays that do not fit are fresh."""
 
     @property
     def bound(self) -> int:
@@ -139,10 +139,10 @@ class Model:
     def __init__(self, setup: Setup) -> None:
         task, layout = setup.task, setup.task.layout
         self.setup, self.layout = setup, layout
+        before = None if setup.start is None else published.read(Path(setup.start))
         found = samples(task, setup.seed)
-        if setup.start is not None:
-            before = published.read(Path(setup.start))
-            self.shape, item, value = before.shape, before._weights["item"], before._weights["value"]
+        if before is not None and before.layout == layout:
+            self.shape, item, value = before.shape, before.weights["item"], before.weights["value"]
         elif setup.kind == "axial":
             item, value, board = network.axial_sight(layout, found)
             self.shape = network.Shape("axial", setup.layers, setup.width, *board)
@@ -152,8 +152,9 @@ class Model:
         self.sight = {"item": jnp.asarray(item), "value": jnp.asarray(value)}
         random = np.random.default_rng([setup.seed, 2])
         fresh = network.initial(self.shape, len(task.actions), len(item), random)
-        if setup.start is not None:
-            fresh.update({name: one for name, one in before._weights.items() if name in fresh})
+        for name, one in {} if before is None else before.weights.items():
+            if name in fresh and fresh[name].shape == one.shape:
+                fresh[name] = one
         self.initial: Weights = {name: jnp.asarray(one) for name, one in fresh.items()}
 
     def look(self, fields: dict[str, jax.Array]) -> jax.Array:

@@ -147,7 +147,7 @@ def test_validation_and_numpy_measure_the_same_policy(tmp_path):
     path = train("ppo", setup(), steps=STEPS["ppo"], folder=folder, settings=TINY["ppo"], patience=False)
     agent = published.read(path)
     model = Model(setup())
-    weights = {name: jnp.asarray(agent._weights[name]) for name in model.initial}
+    weights = {name: jnp.asarray(agent.weights[name]) for name in model.initial}
     validation = Validation(model)
     score = validation(weights, 0.0, 0)
     task = pp.Task("fifteen", "2x2", max_steps=validation.limit)
@@ -165,10 +165,36 @@ def test_an_agent_can_start_from_another(tmp_path):
     warm = {**TINY["ppo"], "warmup": 100}
     more = setup(seed=2, start=str(first))
     second = train("ppo", more, steps=256, folder=tmp_path / "b", settings=warm, patience=False)
-    before, after = (published.read(one)._weights for one in (first, second))
+    before, after = (published.read(one).weights for one in (first, second))
     # Only the value is taught while PPO warms up.
     assert all(np.array_equal(before[name], after[name]) for name in before if not name.startswith("worth"))
     assert not np.array_equal(before["worth.weight"], after["worth.weight"])
+
+
+def test_a_curriculum_carries_over_what_fits(tmp_path):
+    words = ["train", "--algo", "dagger", "--puzzle", "solo", "--level", "3x2", "--seed", "1", "--network", "axial"]
+    words += [
+        "--layers",
+        "1",
+        "--width",
+        "8",
+        "--steps",
+        "100",
+        "--set",
+        "rounds=1",
+        "--set",
+        "updates=0",
+        "--episodes",
+        "0",
+    ]
+    result = CliRunner().invoke(main, [*words, "--curriculum", "2x2", "--out", str(tmp_path / "run")])
+    assert result.exit_code == 0, result.output
+    small, large = (published.read(tmp_path / "run" / part / "best.safetensors").weights for part in ("2x2", "."))
+    kept = {
+        name for name in small if small[name].shape == large[name].shape and np.array_equal(small[name], large[name])
+    }
+    assert kept >= {"block.0.row.in.weight", "block.0.column.out.weight", "hidden.0.weight", "worth.weight"}
+    assert "place" not in kept
 
 
 def test_mistakes_are_told(tmp_path):

@@ -56,7 +56,7 @@ def test_a_file_is_read_as_it_was_written(agent_file):
 def test_any_reader_of_safetensors_can_read_it(agent_file):
     safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
     theirs = safetensors.load_file(agent_file)
-    ours = published.read(agent_file)._weights
+    ours = published.read(agent_file).weights
     assert theirs.keys() == ours.keys()
     assert all(np.array_equal(theirs[name].astype(np.float32), ours[name]) for name in theirs)
 
