@@ -52,12 +52,13 @@ static int *add_mark(const pz_recorder *to, int kind, pz_rect box, int n_args)
     return mark->args;
 }
 
-/* Rectangles and their like differ in a few small numbers: each must reach all bits. */
+/* Of what tells most marks apart; multiplied at the same time, not one after the other. */
 static unsigned hash_of(const pz_mark *mark)
 {
-    const unsigned *ints = (const unsigned *)mark;
-    uint64_t hash = 0;
-    for (int i = 0; i < mark->size; i++) hash = (hash ^ ints[i]) * 0x9E3779B97F4A7C15u;
+    uint64_t words[3];
+    memcpy(words, mark, sizeof words); /* size, kind and box */
+    const uint64_t hash = words[0] * 0x9E3779B97F4A7C15u ^ words[1] * 0xC2B2AE3D27D4EB4Fu ^
+                          words[2] * 0xD6E8FEB86659FD93u ^ (uint64_t)mark->args[0] * 0xA0761D6478BD642Fu;
     return (unsigned)(hash >> 32);
 }
 
