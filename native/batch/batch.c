@@ -398,7 +398,8 @@ int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
     }
     if (beyond) return release(b, pz_refuse(PZ_BAD_ACTION, "there is no such action"));
     b->autoreset = autoreset;
-    return release(b, run(b, step_slots, 16));
+    /* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
+    return release(b, run(b, step_slots, b->buffers->frames ? 2 : 16));
 }
 
 int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, int64_t size)
@@ -407,7 +408,7 @@ int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, 
     if (refused) return refused;
     if (size != b->n * picture_bytes(width, height, form)) return release(b, wrong_size());
     b->asked = (pz_batch_buffers){.frames = out, .width = width, .height = height, .form = form};
-    return release(b, run(b, draw_slots, 4));
+    return release(b, run(b, draw_slots, 2));
 }
 
 int pz_failed_slot(void)

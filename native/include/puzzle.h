@@ -300,8 +300,8 @@ typedef struct pz_puzzle {
     int stack_per_cell;
     /* The engine writes its complaint about a description to a static buffer: one thread at a time. */
     bool static_complaint;
-    /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
-    bool full_redraw;
+    /* What the engine draws when something changed leaves other pixels than drawing all of it. */
+    bool overdraws;
     /*
      * NULL, or what we draw over the engine's picture: our extra ui state, or a cursor that the engine does not
      * show.

@@ -107,7 +107,7 @@ PZ_PUZZLE(tents,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .solved = pz_solved);
