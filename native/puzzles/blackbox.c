@@ -198,6 +198,7 @@ PZ_PUZZLE(blackbox,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .moves_change = true,
     .visit = pz_visit,
     .solved = pz_solved,
     .text = pz_text_board);
