@@ -198,6 +198,7 @@ PZ_PUZZLE(blackbox,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .overdraws = true, /* smooth edges, over what was there before */
+    .moves_change = true,
     .visit = pz_visit,
     .solved = pz_solved,
     .text = pz_text_board);

@@ -161,6 +161,7 @@ PZ_PUZZLE(guess,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .overdraws = true, /* smooth edges, over what was there before */
+    .moves_change = true,
     .visit = pz_visit,
     .visit_ui = pz_visit_ui,
     .copy_ui = pz_copy_ui,

@@ -3,7 +3,7 @@
 #define thegame pz_game_mines
 #include <mines.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_UNDO_ACTION, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_SELECT2, PZ_UNDO_ACTION, PZ_END};
 
 /* What the engine keeps in a square that is not open. */
 enum { PZ_FLAGGED = -1, PZ_COVERED = -2, PZ_EXPLODED = 65 };

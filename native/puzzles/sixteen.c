@@ -2,7 +2,7 @@
 #define thegame pz_game_sixteen
 #include <sixteen.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT_ALWAYS, PZ_SELECT2_ALWAYS, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -76,4 +76,5 @@ PZ_PUZZLE(sixteen,
     .overdraws = true, /* smooth edges, over what was there before */
     .draw_over = pz_draw_over,
     .draws = "A frame inside the cursor's square says that SELECT holds the tile, a double frame that SELECT2 does.",
+    .moves_change = true,
     .visit = pz_visit);

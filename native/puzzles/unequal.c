@@ -4,7 +4,7 @@
 
 /* The generator counts in a static, gg_solved, that nothing ever reads: threads may lose counts there, no more. */
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_DIGITS_1_9, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_DIGITS_1_9, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -98,4 +98,5 @@ PZ_PUZZLE(unequal,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .overdraws = true, /* smooth edges, over what was there before */
+    .moves_change = true,
     .visit = pz_visit);
