@@ -143,6 +143,20 @@ def test_experts_by_sight(puzzle, at_least):
     assert solved >= at_least
 
 
+def test_the_expert_of_mines_does_not_undo_the_same_guess_for_ever():
+    """After UNDO the board does not show what exploded."""
+    policy, deaths = ExpertPolicy("mines"), 0
+    for seed in range(6):
+        session = pp.Session("mines", "8x8n24a", seed, undo=True)
+        while session.status == pp.Status.ONGOING:
+            action = policy(session)
+            deaths += session.actions[action] == "UNDO"
+            session.step(action)
+            assert session.steps < 5000
+        assert session.status == pp.Status.SOLVED
+    assert deaths > 6
+
+
 def test_an_expert_by_sight_knows_nothing_more():
     """Two games that look the same get the same action, whatever lies below."""
     policy = ExpertPolicy("mines")
