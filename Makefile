@@ -12,7 +12,7 @@ TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^torch==//p' requirements/torch.txt)
 
 .DEFAULT_GOAL := install
-.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants docs web engine-bundle clean
+.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants docs web engine-bundle wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -93,6 +93,12 @@ sanitize: $(STAMP) build ## run the C side under sanitizers
 
 engine-bundle: ## write the engine's tarball to engine/, where builds without a network find it
 	@$(PYTHON) native/engine.py --bundle engine
+
+# The tag says which systems can load it: it follows from the C library that it was linked with here.
+wheel: $(STAMP) ## write a manylinux wheel for this Python to dist/
+	rm -rf build/wheel
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
 
 torture: $(STAMP) build ## hostile threads, forks, signals, exits and saves; SECONDS=3600 for longer
 	$(BIN)/python -m tests.torture --seconds $(or $(SECONDS),300)

@@ -215,6 +215,7 @@ typedef struct pz_sight {
     const pz_layout *layout;
     const char *record; /* one observation */
     const char *params;
+    int deaths; /* that were undone: the status bar counts them */
 } pz_sight;
 
 /* A key to press where the cursor has to go first, and what that is for. */
@@ -261,6 +262,7 @@ typedef struct pz_puzzle {
     bool hidden;               /* the description gives the answer away: show params#seed */
     /* Where something is hidden: what an expert does next, by what it sees alone. Fails with PZ_NO_PLAN. */
     pz_aim (*expert)(const pz_sight *seen);
+    int (*deaths)(const game_ui *ui); /* NULL, or how often an undo followed a death */
 
     void (*fields)(const game_params *params, pz_layout *layout);
     void (*observe)(const game_state *state, pz_writer *out);

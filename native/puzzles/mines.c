@@ -77,6 +77,11 @@ static bool pz_stuck(const game_state *state)
     return state->dead;
 }
 
+static int pz_deaths(const game_ui *ui)
+{
+    return ui->deaths;
+}
+
 /* Back to a board without any open square: the mines are no longer laid, and the next opening is safe again. */
 static bool pz_take_back(game_state *state, game_state *initial)
 {
@@ -174,6 +179,7 @@ PZ_PUZZLE(mines,
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
     .expert = pz_mines_expert,
+    .deaths = pz_deaths,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
