@@ -223,15 +223,16 @@ def collect(copy: Copy, folder: Path) -> Record:
     return record
 
 
-def run(jobs: int, tests: list[str]) -> None:
-    """Build a copy with counters, run the tests in it, and keep the record."""
+def run(jobs: int, tests: list[str], more: bool) -> None:
+    """Build a copy with counters, run the tests in it, and keep the record; with more, that of earlier runs too."""
     flags = "-DCMAKE_C_FLAGS_DEBUG=-g -Og"
     copy = Copy(COVERAGE / "tree", "-DCOVERAGE=ON", "-DCMAKE_BUILD_TYPE=Debug", flags)
     data = COVERAGE / "data"
-    shutil.rmtree(data, ignore_errors=True)
-    data.mkdir()
-    for counts in copy.root.rglob("*.gcda"):
-        counts.unlink()
+    if not more:
+        shutil.rmtree(data, ignore_errors=True)
+        for counts in copy.root.rglob("*.gcda"):
+            counts.unlink()
+    data.mkdir(exist_ok=True)
     (COVERAGE / "coveragerc").write_text(
         f"[run]\nbranch = true\nparallel = true\nsource = {copy.package}/puzzleport\ndata_file = {data}/coverage\n"
     )
@@ -306,13 +307,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("tests", nargs="*", default=["tests"], help="files or folders of tests")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--more", action="store_true", help="add to the record, as long as no source has changed")
     parser.add_argument("--combine", action="store_true", help="make the record of what has run so far")
     parser.add_argument("--table", action="store_true", help="show the last run's table again")
     options = parser.parse_args()
     if options.combine:
         combine()
     elif not options.table:
-        run(options.jobs, options.tests)
+        run(options.jobs, options.tests, options.more)
     print(table())
 
 

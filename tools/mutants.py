@@ -42,7 +42,7 @@ from tree import ROOT
 WORK = ROOT / "build" / "mutants"
 FIXED = ROOT / "tests" / "mutants.csv"
 EQUIVALENT = ROOT / "tests" / "mutants_equivalent.csv"
-PUZZLES = {path.stem for path in (ROOT / "native" / "puzzles").glob("*.c")}
+PUZZLES = sorted(path.stem for path in (ROOT / "native" / "puzzles").glob("*.c"))
 SLOWER = 10  # a mutant hangs when its tests take this many times as long as without it, and START more
 START = 60  # CPU seconds to start Python and import the frameworks
 
@@ -250,7 +250,8 @@ def choose(record: covered.Record, mutant: Mutant, budget: float) -> tuple[list[
     able = record.of_line(mutant.path, mutant.line, (ROOT / mutant.path).read_text())
     able = {record.tests[test]: record.seconds[test] for test in able} | unrecorded(record, mutant.path)
     families: dict[str, list[str]] = defaultdict(list)
-    for test in sorted(able, key=lambda one: (able[one], one)):
+    order = random.Random(mutant.line)  # equally quick tests of 40 puzzles: not always the first ones
+    for test in sorted(able, key=lambda one: (able[one], order.random())):
         families[test.split("[")[0]].append(test)
     ranked = sorted(
         (not test.startswith("tests/core/"), rank, able[test], test)
@@ -267,18 +268,17 @@ def choose(record: covered.Record, mutant: Mutant, budget: float) -> tuple[list[
 
 
 def unrecorded(record: covered.Record, path: str) -> dict[str, float]:
-    """Tests of one puzzle's file that a record that was cut off lacks: those that it has of other puzzles, by its name."""
+    """What a record that was cut off lacks: the tests that it has of one puzzle, at the others that may run the file."""
     found = re.fullmatch(r"native/(?:puzzles|planning/experts)/(\w+)\.c", path)
-    if not found:
-        return {}
     known, result = set(record.tests), {}
-    for test, seconds in zip(record.tests, record.seconds, strict=True):
-        family, bracket, parameters = test.partition("[")
+    for number in range(len(record.tests)) if found else record.of_file(path):
+        family, bracket, parameters = record.tests[number].partition("[")
         parts = re.split(r"([-\]])", parameters)
         if bracket and any(part in PUZZLES for part in parts):
-            other = family + bracket + "".join(found[1] if part in PUZZLES else part for part in parts)
-            if other not in known:
-                result[other] = seconds
+            for puzzle in [found[1]] if found else PUZZLES:
+                other = family + bracket + "".join(puzzle if part in PUZZLES else part for part in parts)
+                if other not in known:
+                    result[other] = record.seconds[number]
     return result
 
 
