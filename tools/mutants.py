@@ -186,6 +186,7 @@ class Copy(covered.Copy):
         self.sound.mkdir(exist_ok=True)
         for module in (self.root / "module").glob("_native*.so"):
             shutil.copy(module, self.sound)
+        self.noticed = self.root / "chosen.json.failed"
         self.tester: subprocess.Popen[str] | None = None
 
     def outcome(self, mutant: Mutant, tests: list[str], seconds: float) -> str:
@@ -215,6 +216,7 @@ class Copy(covered.Copy):
         """Run some tests, in this order, until one fails."""
         chosen = self.root / "chosen.json"
         chosen.write_text(json.dumps(tests))
+        self.noticed.write_text("")
         files = dict.fromkeys(test.split("::")[0] for test in tests)
         asked = {
             "arguments": [*["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"], *files],
@@ -317,6 +319,7 @@ def main() -> None:
     parser.add_argument("--fixed", action="store_true", help="those of tests/mutants.csv instead")
     parser.add_argument("--only", nargs="+", default=["native", "core", "adapters"], help="files or folders")
     parser.add_argument("--retry", type=Path, help="a CSV of --out: those of it that survived instead")
+    parser.add_argument("--resume", action="store_true", help="leave out what --out has already")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--budget", type=float, default=25, help="CPU seconds for the tests of one mutant")
     parser.add_argument("--out", type=Path, help="a CSV of what became of each")
@@ -334,9 +337,19 @@ def main() -> None:
     record = None if options.fixed else covered.load()
     known = equivalents()
     work: queue.Queue[tuple[Mutant, str]] = queue.Queue()
-    for item in chosen:
-        work.put(item)
-    results: list[tuple[str, Mutant]] = []
+    results: list[tuple[str, Mutant, str]] = []
+    if options.resume and options.out and options.out.exists():
+        with options.out.open(newline="") as source:
+            done = {(row["path"], row["line"], row["old"], row["new"]): row for row in csv.DictReader(source)}
+        for mutant, tests in chosen:
+            key = (mutant.path, str(mutant.line), mutant.old.strip(), mutant.new.strip())
+            if key in done:
+                results.append((done[key]["outcome"], mutant, done[key]["by"]))
+            else:
+                work.put((mutant, tests))
+    else:
+        for item in chosen:
+            work.put(item)
     started = time.monotonic()
 
     def judge(copy: Copy, mutant: Mutant, named: str) -> str:
@@ -355,8 +368,10 @@ def main() -> None:
             except queue.Empty:
                 return
             outcome = judge(copy, mutant, tests)
-            results.append((outcome, mutant))
-            print(f"{len(results)}/{len(chosen)} {time.monotonic() - started:.0f} s {outcome}: {mutant}", flush=True)
+            by = copy.noticed.read_text() if outcome == "killed" else ""
+            results.append((outcome, mutant, by))
+            said = f"{outcome} by {by}" if by else outcome
+            print(f"{len(results)}/{len(chosen)} {time.monotonic() - started:.0f} s {said}: {mutant}", flush=True)
             if options.out:
                 write(options.out, results)
 
@@ -365,7 +380,7 @@ def main() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    counts = Counter(outcome for outcome, _ in results)
+    counts = Counter(outcome for outcome, _, _ in results)
     noticed = counts["killed"] + counts["hung"]
     tried = noticed + counts["survived"] + counts["never run"]
     print(f"{noticed} of {tried} killed ({noticed / max(tried, 1):.1%}): {dict(counts)}")
@@ -373,13 +388,13 @@ def main() -> None:
         sys.exit(1)
 
 
-def write(path: Path, results: list[tuple[str, Mutant]]) -> None:
+def write(path: Path, results: list[tuple[str, Mutant, str]]) -> None:
     """The table of what became of each."""
     with path.open("w", newline="") as target:
         writer = csv.writer(target, lineterminator="\n")
-        writer.writerow(["outcome", "path", "line", "old", "new"])
-        for outcome, mutant in sorted(results, key=lambda one: (one[0], one[1].path, one[1].line)):
-            writer.writerow([outcome, mutant.path, mutant.line, mutant.old.strip(), mutant.new.strip()])
+        writer.writerow(["outcome", "path", "line", "old", "new", "by"])
+        for outcome, mutant, by in sorted(results, key=lambda one: (one[0], one[1].path, one[1].line)):
+            writer.writerow([outcome, mutant.path, mutant.line, mutant.old.strip(), mutant.new.strip(), by])
 
 
 if __name__ == "__main__":

@@ -97,8 +97,10 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:  # noq
 
 
 def pytest_runtest_logreport(report: Any) -> None:  # noqa: ANN401 (pytest's)
-    """A test has passed when all its parts have."""
+    """A test has passed when all its parts have; the one that notices a mutant is named."""
     passed[report.nodeid] = passed.get(report.nodeid, True) and report.passed
+    if CHOSEN and report.failed:
+        Path(f"{CHOSEN}.failed").write_text(report.nodeid)
 
 
 def _protocol(item: Any) -> Iterator[None]:  # noqa: ANN401 (pytest's)
