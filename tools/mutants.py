@@ -249,24 +249,33 @@ def choose(record: covered.Record, mutant: Mutant, budget: float) -> tuple[list[
 
     The core's come first: they need no framework, and an adapter's tests say the same about them, later.
     """
-    able = record.of_line(mutant.path, mutant.line, (ROOT / mutant.path).read_text())
-    able = {record.tests[test]: record.seconds[test] for test in able} | unrecorded(record, mutant.path)
-    families: dict[str, list[str]] = defaultdict(list)
-    order = random.Random(mutant.line)  # equally quick tests of 40 puzzles: not always the first ones
-    for test in sorted(able, key=lambda one: (able[one], order.random())):
-        families[test.split("[")[0]].append(test)
-    ranked = sorted(
-        (not test.startswith("tests/core/"), rank, able[test], test)
-        for family in families.values()
-        for rank, test in enumerate(family)
-    )
+    able = {record.tests[test]: record.seconds[test] for test in record.of_line(mutant.path, mutant.line, code(mutant))}
+    ranked = rank(able) + rank(unrecorded(record, mutant.path), random.Random(mutant.line))
     chosen, total = [], 0.0
-    for number, (_, _, seconds, test) in enumerate(ranked):
+    for number, (seconds, test) in enumerate(ranked):
         if number and total + seconds > budget:
             continue
         chosen.append(test)
         total += seconds
     return chosen, total
+
+
+def code(mutant: Mutant) -> str:
+    """The file of a mutant as it is."""
+    return (ROOT / mutant.path).read_text()
+
+
+def rank(seconds: dict[str, float], order: random.Random | None = None) -> list[tuple[float, str]]:
+    """Tests by how soon to try them; with an order, those that are equally quick come by chance."""
+    families: dict[str, list[str]] = defaultdict(list)
+    for test in sorted(seconds, key=lambda one: (seconds[one], order.random() if order else 0, one)):
+        families[test.split("[")[0]].append(test)
+    ranked = sorted(
+        (not test.startswith("tests/core/"), number, seconds[test], test)
+        for family in families.values()
+        for number, test in enumerate(family)
+    )
+    return [(taken, test) for _, _, taken, test in ranked]
 
 
 def unrecorded(record: covered.Record, path: str) -> dict[str, float]:

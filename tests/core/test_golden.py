@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import csv
 
-from .. import golden_fields, golden_hints
+from .. import golden_fields, golden_hints, golden_words
 from ..golden_playthrough import FOLDER, playthrough
 
 
@@ -25,3 +25,9 @@ def test_hints_say_what_they_said(puzzle):
     with golden_hints.PATH.open(newline="") as source:
         kept = [row for row in csv.reader(source) if row[0] == puzzle]
     assert golden_hints.rows(puzzle) == kept
+
+
+def test_words_say_what_they_said(puzzle):
+    """Moves in words, the expert's, and the answers to what is almost a move. After a wanted change: `make golden`."""
+    kept = golden_words.PATH.read_text().split("== ")
+    assert "\n".join(golden_words.lines(puzzle)) + "\n" in [f"== {part}" for part in kept[1:]]
