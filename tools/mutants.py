@@ -328,6 +328,7 @@ def main() -> None:
     parser.add_argument("--fixed", action="store_true", help="those of tests/mutants.csv instead")
     parser.add_argument("--only", nargs="+", default=["native", "core", "adapters"], help="files or folders")
     parser.add_argument("--retry", type=Path, help="a CSV of --out: those of it that survived instead")
+    parser.add_argument("--tests", nargs="+", help="files or functions of tests to try instead of the recorded ones")
     parser.add_argument("--resume", action="store_true", help="leave out what --out has already")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--budget", type=float, default=25, help="CPU seconds for the tests of one mutant")
@@ -364,8 +365,8 @@ def main() -> None:
     def judge(copy: Copy, mutant: Mutant, named: str) -> str:
         if (mutant.path, mutant.old.strip(), mutant.new.strip()) in known:
             return "equivalent"
-        if record is None:
-            return copy.outcome(mutant, named.split(), START)
+        if record is None or options.tests:
+            return copy.outcome(mutant, options.tests or named.split(), START)
         tests, seconds = choose(record, mutant, options.budget)
         return copy.outcome(mutant, tests, seconds) if tests else "never run"
 
