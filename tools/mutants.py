@@ -293,6 +293,30 @@ def unrecorded(record: covered.Record, path: str) -> dict[str, float]:
     return result
 
 
+def named_after(path: str) -> list[str]:
+    """Whole files of tests that belong to a file by their names, and the golden ones."""
+    file = Path(path)
+    names = [
+        f"core/test_{file.stem}",
+        f"core/test_{file.parent.name}",
+        f"adapters/test_{file.stem}",
+        "core/test_golden",
+    ]
+    more = {
+        "core/cli": ["core/test_terminal"],
+        "core/benchmark": ["core/test_evaluate", "core/test_models", "core/test_cli"],
+        "core/agents": ["core/test_search", "core/test_experts", "core/test_models"],
+        "native/session": ["core/test_save", "core/test_models", "core/test_machines", "core/test_players"],
+        "native/batch": ["core/test_batch", "core/test_models", "core/test_machines", "core/test_threads"],
+        "native/planning": ["core/test_experts", "core/test_search", "core/test_models", "native/test_experts"],
+        "native/drawing": ["core/test_pixels", "core/test_mouse"],
+        "native/puzzles": ["core/test_session", "core/test_save", "core/test_experts", "core/test_pixels"],
+        "adapters": ["test_contract"],
+    }
+    names += next((files for folder, files in more.items() if path.startswith(folder)), [])
+    return [f"tests/{name}.py" for name in dict.fromkeys(names) if (ROOT / "tests" / f"{name}.py").exists()]
+
+
 def equivalents() -> dict[tuple[str, str, str], str]:
     """Mutants that change nothing that anybody could notice, and why."""
     with EQUIVALENT.open(newline="") as source:
@@ -329,6 +353,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=["native", "core", "adapters"], help="files or folders")
     parser.add_argument("--retry", type=Path, help="a CSV of --out: those of it that survived instead")
     parser.add_argument("--tests", nargs="+", help="files or functions of tests to try instead of the recorded ones")
+    parser.add_argument(
+        "--wide", action="store_true", help="try whole files of tests that are named after the broken one"
+    )
     parser.add_argument("--resume", action="store_true", help="leave out what --out has already")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--budget", type=float, default=25, help="CPU seconds for the tests of one mutant")
@@ -365,8 +392,9 @@ def main() -> None:
     def judge(copy: Copy, mutant: Mutant, named: str) -> str:
         if (mutant.path, mutant.old.strip(), mutant.new.strip()) in known:
             return "equivalent"
-        if record is None or options.tests:
-            return copy.outcome(mutant, options.tests or named.split(), START)
+        if record is None or options.tests or options.wide:
+            tests = options.tests or (named_after(mutant.path) if options.wide else named.split())
+            return copy.outcome(mutant, tests, START)
         tests, seconds = choose(record, mutant, options.budget)
         return copy.outcome(mutant, tests, seconds) if tests else "never run"
 
