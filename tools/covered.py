@@ -136,19 +136,26 @@ class Record:
 
     def _of_python(self, path: str, line: int, code: str) -> set[int]:
         around = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.stmt)]
-        around = [node for node in around if node.lineno <= line <= (node.end_lineno or 0)]
+        around = [node for node in around if _first(node) <= line <= (node.end_lineno or 0)]
+        if not around:
+            return self.of_file(path)
         around.sort(key=lambda node: (node.end_lineno or 0) - node.lineno)
         statement = around[0]
         body = getattr(statement, "body", None)
         end = max(statement.lineno, body[0].lineno - 1) if body else statement.end_lineno or 0
-        if found := self.of(path, range(statement.lineno, max(end, line) + 1)):
+        if found := self.of(path, range(_first(statement), max(end, line) + 1)):
             return found
-        if not self.imported.get(path, set()) & set(range(statement.lineno, end + 1)):
+        if not self.imported.get(path, set()) & set(range(_first(statement), end + 1)):
             return set()
         for node in around:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 return self.of(path, range(node.lineno, (node.end_lineno or 0) + 1))
         return self.of_file(path)
+
+
+def _first(node: ast.stmt) -> int:
+    """The line where a statement starts, its decorators included."""
+    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
 
 
 # ---- from what ran to lines
