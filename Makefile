@@ -12,7 +12,7 @@ TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^torch==//p' requirements/torch.txt)
 
 .DEFAULT_GOAL := install
-.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants docs web engine-bundle wheel clean
+.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants coverage docs web engine-bundle wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -55,6 +55,7 @@ test: $(STAMP) build lint types ## install all frameworks and run every test
 	$(BIN)/python -m pytest -n auto
 	$(PIP) --upgrade --no-deps --target $(NEWEST) 'gymnasium<2'
 	PYTHONPATH=$(NEWEST) $(BIN)/python -m pytest -n auto -q tests/adapters/test_gymnasium.py tests/adapters/test_minari.py
+	$(BIN)/python tools/mutants.py --fixed --jobs 1
 
 lint: $(STAMP) ## check style
 	$(BIN)/ruff check .
@@ -70,6 +71,8 @@ bench: build ## measure steps a second
 golden: $(STAMP) build ## write the golden playthroughs and pictures anew
 	$(BIN)/python -m tests.golden_playthrough
 	$(BIN)/python -m tests.golden_fields
+	$(BIN)/python -m tests.golden_hints
+	$(BIN)/python -m tests.golden_words
 
 gallery: build ## draw the contact sheet of all puzzles
 	$(BIN)/python tools/gallery.py docs/gallery.png
@@ -103,7 +106,13 @@ wheel: $(STAMP) ## write a manylinux wheel for this Python to dist/
 torture: $(STAMP) build ## hostile threads, forks, signals, exits and saves; SECONDS=3600 for longer
 	$(BIN)/python -m tests.torture --seconds $(or $(SECONDS),300)
 
-mutants: $(STAMP) build ## break one line at a time and see whether the tests notice; an hour for 300
+coverage: $(STAMP) build ## count which lines and branches the tests run, and remember which test runs which line
+	$(BIN)/python tools/covered.py
+
+build/coverage/record.pickle:
+	$(MAKE) coverage
+
+mutants: $(STAMP) build build/coverage/record.pickle ## break one line at a time and see whether the tests notice
 	$(BIN)/python tools/mutants.py --sample $(or $(SAMPLE),300) --out build/mutants.csv
 
 clean: ## remove what was built and installed
