@@ -101,6 +101,7 @@ BRIEF = {
     "puzzleport bench gymnasium": "--seconds 0.001 --puzzle fifteen",
     "puzzleport bench pixels": "--seconds 0.001 --puzzle fifteen",
     "puzzleport bench search": "--instances 1 --simulations 2",
+    "python examples/openspiel_alphazero.py": "--minutes 0.001 --simulations 2 --max-steps 4",
     "python examples/clone_expert.py": "--demos 20 --epochs 1 --max-steps 20 --episodes 2 --steps 256",
 }
 """What is added to a command so that it takes seconds: where an option is given twice, the last one counts."""

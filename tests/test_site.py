@@ -36,6 +36,7 @@ PAGES = (
     "puzzles/loopy/",
     "start/gymnasium/",
     "start/rllib/",
+    "start/alphazero/",
     "api/puzzleport.session/",
 )
 
