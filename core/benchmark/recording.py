@@ -166,6 +166,15 @@ class Recorder:
             path.write_bytes(b"")
         self._last = self.sections[-1].header if self.sections else None
 
+    def check(self, header: Header, played: int) -> None:
+        """An error where the file has games of this setting that a run cannot go on with."""
+        for section in self.sections:
+            same = (section.header.puzzle, section.header.params) == (header.puzzle, header.params)
+            if same and (section.header != header or len(section.games) != played):
+                raise ValueError(
+                    f"{self.path} has {header.puzzle} {header.params:.80} with other options: name another file"
+                )
+
     def write(self, header: Header, games: Sequence[Game]) -> None:
         """Add a block of games, under a header where their setting is not the last one's."""
         lines = [] if header == self._last else [{"format": FORMAT, **asdict(header)}]
