@@ -83,6 +83,7 @@ NOT_RUN = {
     r"make ": "builds, or runs this test",
     r"native/checks/check\.sh": "is for a puzzle that is being written",
     r"python tools/docs\.py$": "takes minutes; its --check is a test above",
+    r"python tools/charts\.py": "plays for a minute; the check of the pages looks at its charts too",
     r"python tools/trained_table\.py": "trains for days",
     r"puzzleport table": "trains for hours; tests/adapters/test_jax_train.py makes a small one",
     r"python tools/agents_table\.py": "writes into the package and the docs",
