@@ -66,8 +66,9 @@ observation, reward, terminated, truncated, info = env.step(env.action_space.sam
 ```
 
 Start with [Gymnasium](start/gymnasium.md), [Stable-Baselines3](start/sb3.md), [OpenSpiel](start/openspiel.md),
-[dm_env](start/dm_env.md), [PettingZoo](start/pettingzoo.md), [RLlib](start/rllib.md) or [no framework at all](start/core.md);
-the [concepts](concepts.md) are the same under all of them, and the [command line](cli.md) needs no code.
+[dm_env](start/dm_env.md), [JAX](start/jax.md), [TorchRL](start/torchrl.md), [PettingZoo](start/pettingzoo.md),
+[RLlib](start/rllib.md), [AlphaZero](start/alphazero.md), [language models](language.md) or
+[no framework at all](start/core.md); the [concepts](concepts.md) are the same under all of them, and the [command line](cli.md) needs no code.
 
 ## The puzzles
 
@@ -393,7 +394,7 @@ def command_line() -> str:
     parts = []
 
     def add(command: click.Command, parent: click.Context | None, name: str, depth: int) -> None:
-        context = click.Context(command, parent, info_name=name, max_content_width=100, terminal_width=100)
+        context = click.Context(command, parent, info_name=name, max_content_width=80, terminal_width=80)
         if parent is not None:
             parts.append(f"{'#' * depth} {context.command_path}\n\n```text\n{command.get_help(context)}\n```")
         if isinstance(command, click.Group):
