@@ -68,7 +68,8 @@ observation, reward, terminated, truncated, info = env.step(env.action_space.sam
 Start with [Gymnasium](start/gymnasium.md), [Stable-Baselines3](start/sb3.md), [OpenSpiel](start/openspiel.md),
 [dm_env](start/dm_env.md), [JAX](start/jax.md), [TorchRL](start/torchrl.md), [PettingZoo](start/pettingzoo.md),
 [RLlib](start/rllib.md), [AlphaZero](start/alphazero.md), [language models](language.md) or
-[no framework at all](start/core.md); the [concepts](concepts.md) are the same under all of them, and the [command line](cli.md) needs no code.
+[no framework at all](start/core.md); the [concepts](concepts.md) are the same under all of them, and the
+[command line](cli.md) needs no code.
 
 ## The puzzles
 
