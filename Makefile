@@ -6,6 +6,8 @@ CORE := $(VENV)/.core
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-script-location
 NO_PACKAGES := pip could not install the packages above: look at the network, or at the index that pip is told to use
+ONLY_CUDA := pip's index has torch only with CUDA, gigabytes of it: make test TORCH_INDEX=URL names an index of CPU builds, \
+make test CUDA=yes takes it all the same
 NEWEST := build/newest-gymnasium
 # PyTorch's own index of CPU builds, where the configured index has only the build for CUDA: make test TORCH_INDEX=URL
 TORCH_INDEX ?=
@@ -26,7 +28,7 @@ install: build ## build the package into .venv, with its command line
 $(CORE): pyproject.toml requirements/build.txt requirements/core.txt
 	@$(PYTHON) native/check.py
 	@echo "making $(VENV)"
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) native/check.py --venv $(VENV)
 	@echo "installing the build tools, numpy, click, rich and pillow"
 	@$(PIP) -r requirements/build.txt -r requirements/core.txt || { echo "$(NO_PACKAGES)"; exit 1; }
 	@touch $(CORE)
@@ -35,8 +37,9 @@ $(CORE): pyproject.toml requirements/build.txt requirements/core.txt
 $(STAMP): $(CORE) requirements/torch.txt requirements/test.txt
 	@echo "installing torch $(TORCH) for the CPU"
 	@$(PIP) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) "torch==$(TORCH)+cpu" 2>/dev/null \
-	|| { echo "the index has no torch $(TORCH)+cpu: installing its usual build (TORCH_INDEX=URL names another index)"; \
-	     $(PIP) -r requirements/torch.txt; }
+	|| { $(PIP) --dry-run --report - -r requirements/torch.txt | grep -q '"name": "nvidia-' && [ -z "$(CUDA)" ] \
+	     && { echo "$(ONLY_CUDA)"; exit 1; } \
+	     || $(PIP) -r requirements/torch.txt; }
 	@echo "installing the frameworks and the test tools: this takes minutes"
 	@$(PIP) -r requirements/test.txt
 	@touch $(STAMP)

@@ -578,6 +578,8 @@ def test_every_puzzle_can_be_played_by_the_keys(puzzle):
     "words",
     [
         "list",
+        "agents list",
+        "show net",
         "bench --puzzle net,tents --seconds 0.001",
         "bench pixels --puzzle net --seconds 0.001",
         "demo --all --episodes 1 --seconds 0.001",
@@ -587,7 +589,7 @@ def test_every_puzzle_can_be_played_by_the_keys(puzzle):
         "bench --help",
     ],
 )
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", [80, 60, 40])
 def test_tables_fit_and_nothing_is_cut(run, tmp_path, monkeypatch, words, columns):
     names = ("a policy with a long name", "another one", "the third", "the last of them")
     rows = [f"net,{size},{name},1234567,98.7" for name in names for size in ("2x2", "3x3")]
