@@ -11,6 +11,7 @@ try:
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the command line needs an extra: pip install 'puzzleport[cli]' ({error})")
 
+from .agents import agents
 from .bench import bench
 from .common import Commands
 from .compare import compare
@@ -55,6 +56,7 @@ for command in (
     verify,
     compare,
     train,
+    agents,
     table,
     demos,
     generate,
