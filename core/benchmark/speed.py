@@ -294,13 +294,14 @@ def memory(puzzle: str, params: str, steps: int, sessions: int, pictures: int) -
     def growth(work: Callable[[int], None], amount: int) -> int:
         work(max(amount // 20, 64))
         gc.collect()
-        before = _resident()
+        before = resident()
         work(amount)
         gc.collect()
-        return _resident() - before
+        return resident() - before
 
     return Growth(puzzle, params, growth(play, steps), growth(create, sessions), growth(draw, pictures))
 
 
-def _resident() -> int:
+def resident() -> int:
+    """The bytes of this process that are in memory."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
