@@ -152,12 +152,13 @@ export class Board {
 
   /** @param {string} text @param {HTMLElement} button */
   async #copy(text, button) {
+    if (button === this.linkButton) history.replaceState(null, "", text);
     const said = button.textContent;
     try {
       await navigator.clipboard.writeText(text);
       button.textContent = "copied";
     } catch {
-      this.fail(new Error(`copy it from here: ${text}`));
+      this.fail(new Error(`this browser does not let pages copy; here it is: ${text}`));
     }
     setTimeout(() => (button.textContent = said), 1500);
   }
@@ -224,8 +225,8 @@ export class Board {
       this.session?.close();
       this.session = session;
       this.events = events;
-      // From here on the game has a name of its own.
-      this.#options = /[:#]/.test(options.params) ? { ...options, seed: undefined } : { ...options, params: made.params, seed: made.seed };
+      // A game of a seed is named by it, whatever it was asked for by; any other by its description.
+      this.#options = made.seed ? { params: made.params, seed: made.seed } : { params: options.params };
       this.#enter(other, made);
       await this.#choosePlayer();
     } catch (thrown) {
