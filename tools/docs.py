@@ -557,7 +557,7 @@ def on_files(files: Any, config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
     files.append(File.generated(config, CHANGELOG, content=(ROOT / "CHANGELOG.md").read_text()))
     if (WEB / "puzzleport.wasm").exists():
         for path in [*WEB.glob("*.*"), *WEB.glob("agents/*")]:
-            if path.is_file():
+            if path.is_file() and path.stem != "studio":
                 files.append(File.generated(config, f"web/{path.relative_to(WEB).as_posix()}", abs_src_path=str(path)))
     return files
 

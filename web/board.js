@@ -1,6 +1,6 @@
 // A game on a page: the board as the agent sees it, and all that an agent gets.
 
-import { load, puzzle, puzzles, PuzzleError, Session } from "./puzzleport.js";
+import { compiled, load, puzzle, puzzles, PuzzleError, Session } from "./puzzleport.js";
 import { act, readEvents, writeEvents } from "./events.js";
 import { Fields } from "./fields.js";
 import { draw, Policy } from "./policy.js";
@@ -38,7 +38,7 @@ class Helper {
         if (data.error) refuse(new PuzzleError(data.error.name, data.error.message));
         else resolve(data.result);
       };
-      worker.postMessage({ number, task, ...more });
+      worker.postMessage({ number, task, module: compiled(), ...more });
     });
   }
 
@@ -83,12 +83,6 @@ export class Board {
   constructor(root, about) {
     this.root = root;
     this.about = about;
-    this.#lay();
-  }
-
-  // ---- the page
-
-  #lay() {
     const button = (/** @type {string} */ text, /** @type {() => void} */ onclick, /** @type {string} */ title = "") =>
       make("button", { type: "button", onclick, title, class: "pp-button" }, text);
     this.choose = make("select", { "aria-label": "puzzle", onchange: () => this.start({ puzzle: this.choose.value }) });
