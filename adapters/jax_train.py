@@ -57,7 +57,7 @@ class Setup:
     """The share of the instances, told by what is seen at their start, from which nothing is learned."""
     threads: int = 0
     start: str | None = None
-    """A file of an agent to start from; arrays that do not fit are fresh."""
+    """A file of an agent to start from, of another size perhaps; arrays that do not fit are fresh."""
 
     @property
     def bound(self) -> int:
@@ -139,10 +139,10 @@ class Model:
     def __init__(self, setup: Setup) -> None:
         task, layout = setup.task, setup.task.layout
         self.setup, self.layout = setup, layout
+        before = None if setup.start is None else published.read(Path(setup.start))
         found = samples(task, setup.seed)
-        if setup.start is not None:
-            before = published.read(Path(setup.start))
-            self.shape, item, value = before.shape, before._weights["item"], before._weights["value"]
+        if before is not None and before.layout == layout:
+            self.shape, item, value = before.shape, before.weights["item"], before.weights["value"]
         elif setup.kind == "axial":
             item, value, board = network.axial_sight(layout, found)
             self.shape = network.Shape("axial", setup.layers, setup.width, *board)
@@ -152,8 +152,9 @@ class Model:
         self.sight = {"item": jnp.asarray(item), "value": jnp.asarray(value)}
         random = np.random.default_rng([setup.seed, 2])
         fresh = network.initial(self.shape, len(task.actions), len(item), random)
-        if setup.start is not None:
-            fresh.update({name: one for name, one in before._weights.items() if name in fresh})
+        for name, one in {} if before is None else before.weights.items():
+            if name in fresh and fresh[name].shape == one.shape:
+                fresh[name] = one
         self.initial: Weights = {name: jnp.asarray(one) for name, one in fresh.items()}
 
     def look(self, fields: dict[str, jax.Array]) -> jax.Array:
@@ -382,8 +383,8 @@ def train(
         folder: of the run.
         resume: go on with the run in the folder.
         settings: of the algorithm: the fields of ``jax_ppo.Settings`` or ``jax_dagger.Settings``.
-        patience: whether to stop early when the policy solves all of the validation instances within the bound, and in no more
-            steps than the expert on average, in two rounds in a row.
+        patience: whether to stop early: when all validation games are solved within the bound, either in two rounds in a row
+            and as fast as by the expert on average, or in four and no faster; or when none is after half of the steps.
         progress: called with a ``Report`` after each update.
     """
     from puzzleport.adapters import jax_dagger, jax_ppo
@@ -421,11 +422,10 @@ def train(
             run.curve.append(
                 {"steps": learner.steps, "cpu_seconds": run.cpu, "expert_steps": expert, **asdict(scores[-1])}
             )
-            good = [one.within == 1 and one.mean_steps <= expert for one in scores[-2:]]
-            if patience and len(good) == 2 and all(good):
-                run.finished = "the validation instances are solved, as fast as by the expert"
-            elif learner.steps >= steps:
+            if learner.steps >= steps:
                 run.finished = "all steps are taken"
+            elif patience:
+                run.finished = _enough(scores, expert, learner.steps / steps)
             run.keep(learner)
             tell(learner.steps, None)
             if run.finished:
@@ -434,6 +434,17 @@ def train(
         learner.close()
         validation.close()
     return folder / BEST
+
+
+def _enough(scores: list[Score], expert: float, share: float) -> str:
+    """Why a run ends before all of its steps are taken; empty where it does not."""
+    perfect = [one.within == 1 for one in scores]
+    if len(scores) >= 2 and all(perfect[-2:]) and all(one.mean_steps <= expert for one in scores[-2:]):
+        return "all validation games are solved, as fast as by the expert"
+    if len(scores) >= 4 and all(perfect[-4:]) and max(one.spl for one in scores[-3:]) <= scores[-4].spl + 0.005:
+        return "all validation games are solved, and it gets no faster"
+    hopeless = share >= 0.5 and not any(one.within for one in scores)
+    return "no validation game is solved after half of the steps" if hopeless else ""
 
 
 def _score(row: dict[str, Any]) -> Score:

@@ -107,7 +107,7 @@ int pz_xla_use_version(int major, int minor);
 int pz_xla_capsules(void);
 int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size);
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
-               int32_t *steps, volatile int64_t *progress);
+               int32_t *steps, uint8_t *actions, volatile int64_t *progress);
 int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
             int64_t *changed);
 

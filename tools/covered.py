@@ -60,14 +60,27 @@ class Copy:
         if done.returncode:
             raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
 
+    def update(self, path: str) -> None:
+        """Bring one changed file into the package."""
+        if path.startswith("native/"):
+            self._module()
+            return
+        target = self.package / "puzzleport" / path.removeprefix("core/")
+        shutil.copy(self.root / path, target)
+        for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*"):
+            compiled.unlink()  # Python tells a stale one by seconds and size only
+
+    def _module(self) -> None:
+        self._run("ninja", "-C", self.root / "module")
+        for module in (self.root / "module").glob("_native*.so"):
+            shutil.copy(module, self.package / "puzzleport")
+
     def assemble(self) -> None:
         """Build what has changed, and put the package together."""
-        self._run("ninja", "-C", self.root / "module")
         shutil.rmtree(self.package, ignore_errors=True)
         shutil.copytree(self.root / "core", self.package / "puzzleport")
         shutil.copytree(self.root / "adapters", self.package / "puzzleport" / "adapters")
-        for module in (self.root / "module").glob("_native*.so"):
-            shutil.copy(module, self.package / "puzzleport")
+        self._module()
         for name in ("sitecustomize.py", "recording.py"):
             shutil.copy(ROOT / "tools" / "recording.py", self.package / name)
 
@@ -77,7 +90,7 @@ class Copy:
 
     def environment(self, **more: str) -> dict[str, str]:
         """Every Python that starts with it finds the copy, and not what is installed."""
-        return {**os.environ, "PYTHONPATH": str(self.package), **more}
+        return {**os.environ, "PYTHONPATH": str(self.package), "PYTHONDONTWRITEBYTECODE": "", **more}
 
     def original(self, path: str) -> str:
         """Where a file of the copy or of its package is in the tree."""

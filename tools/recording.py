@@ -79,10 +79,14 @@ def pytest_collection(session: Any) -> None:  # noqa: ANN401 (pytest's)
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:  # noqa: ANN401 (pytest's)
-    """The tests that were chosen, in that order; else every test at its first parameters, then at its second..."""
+    """The tests that were chosen, in that order, by name or by function.
+
+    Else all of them at their first parameters, then at their second, and so on: a run that is cut off has tried each.
+    """
     if CHOSEN:
         order = {test: number for number, test in enumerate(json.loads(Path(CHOSEN).read_text()))}
-        items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
+        place = {item: order.get(item.nodeid, order.get(item.nodeid.split("[")[0])) for item in items}
+        items[:] = sorted((item for item in items if place[item] is not None), key=place.get)
     elif RECORD:
         seen: dict[str, int] = {}
         ranks = {}

@@ -79,8 +79,8 @@ class Agent:
             self.shape = network.Shape(plain.pop("kind"), **{name: int(value) for name, value in plain.items()})
         except (KeyError, ValueError) as error:
             raise ValueError(f"this is no agent of puzzleport: {error!s:.80}") from None
-        self._layout = layout(self.puzzle, self.params)
-        self._weights = {
+        self.layout = layout(self.puzzle, self.params)
+        self.weights = {
             name: one.astype(np.float32 if one.dtype.kind == "f" else np.int32) for name, one in weights.items()
         }
         self._random = np.random.default_rng(seed)
@@ -88,10 +88,10 @@ class Agent:
 
     def _check_weights(self) -> None:
         """Play one state that nobody meets, so that weights that do not fit are found here."""
-        count = sum(int(np.prod(field.shape)) for field in self._layout.fields)
+        count = sum(int(np.prod(field.shape)) for field in self.layout.fields)
         try:
             logits, _ = network.forward(
-                self.shape, self._weights, network.look(self._weights, np.zeros((1, count), np.int32))
+                self.shape, self.weights, network.look(self.weights, np.zeros((1, count), np.int32))
             )
             sound = logits.shape == (1, len(self.actions))
         except (KeyError, ValueError, IndexError):
@@ -103,8 +103,8 @@ class Agent:
     def fingerprint(self) -> str:
         """Tells apart agents of the same name, by their weights and how they choose."""
         digest = hashlib.sha256()
-        for name in sorted(self._weights):
-            digest.update(name.encode() + self._weights[name].tobytes())
+        for name in sorted(self.weights):
+            digest.update(name.encode() + self.weights[name].tobytes())
         return f"{digest.hexdigest()[:16]} temperature {self.temperature:g}"
 
     def at(self, temperature: float) -> Agent:
@@ -143,8 +143,8 @@ class Agent:
 
     def logits_and_values(self, seen: Observation) -> tuple[Array, Array]:
         """What the network says of a game's fields, or of many games' along a leading axis."""
-        numbers = network.numbers(self._layout, seen)
-        logits, values = network.forward(self.shape, self._weights, network.look(self._weights, numbers))
+        numbers = network.numbers(self.layout, seen)
+        logits, values = network.forward(self.shape, self.weights, network.look(self.weights, numbers))
         return logits, values
 
     def _chances(self, seen: Observation, mask: Array) -> Array:

@@ -161,12 +161,32 @@ def baseline(name: str, puzzle: str, params: str, *, episodes: int) -> dict[str,
     return played.figures("own", bound, reference)
 
 
+# ---- intervals
+
+
+def interval(successes: float, count: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval of a share, 95% by default."""
+    share = successes / count
+    middle = share + z * z / (2 * count)
+    half = z * float(np.sqrt(share * (1 - share) / count + z * z / (4 * count * count)))
+    return (middle - half) / (1 + z * z / count), (middle + half) / (1 + z * z / count)
+
+
+def agree(first: tuple[float, int], second: tuple[float, int], z: float = 3.29) -> bool:
+    """Whether two shares, each as successes and count, may be of the same policy: once in a thousand such a pair does not."""
+    pooled = (first[0] + second[0]) / (first[1] + second[1])
+    spread = np.sqrt(pooled * (1 - pooled) * (1 / first[1] + 1 / second[1]))
+    return bool(abs(first[0] / first[1] - second[0] / second[1]) <= z * spread + 1e-9)
+
+
 # ---- rows
 
 KEY = ("puzzle", "level", "recipe", "seed")
 _ABOUT = (*KEY, "params", "bound", "command", "steps", "cpu_seconds", "finished", "validation_within", "temperature")
 _FIGURES = tuple(
-    f"{how}_{what}" for how in ("own", "sampled", "greedy") for what in ("episodes", "success", "within", "steps", "spl")
+    f"{how}_{what}"
+    for how in ("own", "sampled", "greedy")
+    for what in ("episodes", "success", "within", "steps", "spl")
 )
 COLUMNS = (*_ABOUT, *_FIGURES, "unseen_episodes", "unseen_within")
 

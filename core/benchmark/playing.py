@@ -11,11 +11,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +26,18 @@ from ..errors import NoPlan, UnknownOption, quote
 from ..session import Session
 from ..task import Task
 from . import command
+from .recording import as_text
 
-Outcome = tuple[list[int], list[int]] | tuple[list[int], list[int], dict[str, list[int]]]
-"""Status and steps of each episode, and what else is told of each, by name."""
+
+class Outcome(NamedTuple):
+    """What became of the episodes of a block, one after the other."""
+
+    status: list[int]
+    steps: list[int]
+    actions: list[str]
+    """What was done in each, as a recording writes it; empty where nothing is recorded."""
+    told: dict[str, list[int]]
+    """What else is told of each, by name."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,8 @@ class Block:
     task: Task
     seeds: list[int]
     threads: int
+    record: bool = False
+    """Whether the actions are kept."""
 
 
 Play = Callable[[Block], Outcome]
@@ -59,8 +69,11 @@ def _play_in_c(name: str) -> Play:
             max_repeats=task.max_repeats,
             timeout=task.timeout,
             threads=block.threads,
+            record=block.record,
         )
-        return played.status.tolist(), played.steps.tolist()
+        steps = played.steps.tolist()
+        rows = () if played.actions is None else zip(played.actions, steps, strict=True)
+        return Outcome(played.status.tolist(), steps, [as_text(row[:taken].tobytes()) for row, taken in rows], {})
 
     return play
 
@@ -72,25 +85,36 @@ def play_batch(policy: BatchPolicy, block: Block) -> Outcome:
         if hasattr(policy, "start"):
             policy.start(batch, random)
         step = batch.reset(block.seeds)
+        taken = list[Any]()
         while not (step.ended != 0).all():
-            step = batch.step(np.asarray(policy(step.observation, step.mask, random)))
-        return step.status.tolist(), step.steps.tolist()
+            actions = np.asarray(policy(step.observation, step.mask, random))
+            step = batch.step(actions)
+            if block.record:
+                taken.append(actions.astype(np.uint8))
+        steps = step.steps.tolist()
+        games = np.stack(taken, axis=1) if taken else ()
+        actions_of = [as_text(row[:count].tobytes()) for row, count in zip(games, steps, strict=False)]
+        return Outcome(step.status.tolist(), steps, actions_of, {})
 
 
 def _play_expert(block: Block) -> Outcome:
     """Play one game after the other. Where the expert knows no way on, the episode is not solved."""
     policy = ExpertPolicy(block.task.puzzle)
-    status, steps = [], []
+    outcome = Outcome([], [], [], {})
     for seed in block.seeds:
         with block.task.session(seed) as session:
+            taken = list[int]()
             while not session.ended:
                 try:
-                    session.step(policy(session))
+                    taken.append(policy(session))
                 except NoPlan:
                     break
-            status.append(int(session.status))
-            steps.append(session.steps)
-    return status, steps
+                session.act(taken[-1])
+            outcome.status.append(int(session.status))
+            outcome.steps.append(session.steps)
+            if block.record:
+                outcome.actions.append(as_text(taken))
+    return outcome
 
 
 NAMED: dict[str, Play] = {"random": _play_in_c("random"), "masked": _play_in_c("masked"), "expert": _play_expert}
@@ -111,7 +135,8 @@ class Playing:
             self.name = policy
             self._play = NAMED.get(policy)
             if policy.startswith(command.PREFIX):
-                self._play = partial(command.play, policy.removeprefix(command.PREFIX))
+                words = policy.removeprefix(command.PREFIX)
+                self._play = lambda block: Outcome(*command.play(words, block))
             if self._play is None:
                 self._policy = _by_name(policy, deterministic)
         else:

@@ -1,7 +1,7 @@
 """Recordings of evaluations: every game action by action, so that anyone can replay and check it.
 
 A recording is a file of JSON lines, compressed with gzip; one that was unpacked can be read too. It has one section for each
-setting that was played. A section is a header and then one line for each game, in the order in which the header's seeds give them:
+setting that was played. A section is a header and then one line for each game, in the order of the header's seeds:
 
     {"format": "puzzleport recording 1", "version": "0.2.0", "policy": "random", "fingerprint": "", "puzzle": "net",
      "params": "5x5", "seeds": "evalset v1", "episodes": 100, "undo": false, "max_steps": 10000, "max_repeats": 0,
@@ -165,6 +165,15 @@ class Recorder:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"")
         self._last = self.sections[-1].header if self.sections else None
+
+    def check(self, header: Header, played: int) -> None:
+        """An error where the file has games of this setting that a run cannot go on with."""
+        for section in self.sections:
+            same = (section.header.puzzle, section.header.params) == (header.puzzle, header.params)
+            if same and (section.header != header or len(section.games) != played):
+                raise ValueError(
+                    f"{self.path} has {header.puzzle} {header.params:.80} with other options: name another file"
+                )
 
     def write(self, header: Header, games: Sequence[Game]) -> None:
         """Add a block of games, under a header where their setting is not the last one's."""

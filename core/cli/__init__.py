@@ -11,6 +11,7 @@ try:
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the command line needs an extra: pip install 'puzzleport[cli]' ({error})")
 
+from .agents import agents
 from .bench import bench
 from .common import Commands
 from .compare import compare
@@ -26,6 +27,7 @@ from .serve import serve
 from .studio import studio
 from .table import table
 from .train import train
+from .verify import verify
 from .watch import watch
 
 
@@ -53,8 +55,10 @@ for command in (
     record,
     evaluate,
     evalset,
+    verify,
     compare,
     train,
+    agents,
     table,
     demos,
     generate,

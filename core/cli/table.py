@@ -103,7 +103,7 @@ def _trained(
     agent = read(folder / "best.safetensors")
     best = max(told["curve"], key=lambda one: (one["within"], one["spl"]))
     # Who is lost takes 10,000 steps for every game: fewer games tell enough of that.
-    episodes = episodes if best["within"] >= 0.5 else min(episodes, 100)
+    episodes = min(episodes, 500 if best["within"] >= 0.5 else 100 if best["within"] else 50)
     row = measure(agent, episodes=episodes, unseen=unseen(folder / LAST, agent, episodes))
     forget_compiled()
     return {

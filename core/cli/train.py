@@ -29,7 +29,7 @@ SB3_NAMES = {f"sb3-{name.replace('_', '-')}": name for name in SB3}
 OWN = ("ppo", "dagger")
 """In JAX, with the games inside what is compiled."""
 ONLY_SB3 = {"observation", "device", "every", "max_repeats"}
-ONLY_OWN = {"mask", "network", "layers", "width", "withhold", "start", "threads"}
+ONLY_OWN = {"mask", "curriculum", "network", "layers", "width", "withhold", "start", "threads"}
 SB3_DEFAULTS = {"num_envs": 16, "max_steps": DEFAULT_MAX_STEPS}
 EVALSET = "v1"
 
@@ -61,6 +61,11 @@ EVALSET = "v1"
 @click.option("--width", default=128, show_default=True, help="Of a layer, or of a cell in an axial network.")
 @click.option("--withhold", default=0.0, help="The share of the instances from which nothing is learned (ppo, dagger).")
 @click.option("--from", "start", help="A .safetensors file of an agent to start from (ppo, dagger).")
+@click.option(
+    "--curriculum",
+    metavar="PARAMS[,PARAMS...]",
+    help="Train on these first, one after the other, each from the last one's agent and for as many steps (ppo, dagger).",
+)
 @Options.threads
 @Options.observation
 @Options.undo
@@ -103,6 +108,7 @@ def train(
     folder: Path | None,
     episodes: int,
     form: str | None,
+    curriculum: str | None,
     **options: Any,  # noqa: ANN401 (handed on)
 ) -> None:
     """Train an agent, and evaluate it as the paper does.
@@ -124,7 +130,10 @@ def train(
         run = f"{options['algorithm']}-{puzzle}-{re.sub('[^A-Za-z0-9#]+', '_', params)[:80]}-{own}"
         parts = ([puzzle] if len(names) > 1 else []) + ([f"seed-{own}"] if seeds > 1 else [])
         place = Path("runs") / run if folder is None else folder.joinpath(*parts)
-        path = _train(puzzle, params, place, form, settings=settings, seed=own, **options)
+        chosen = {**options, "settings": settings, "seed": own}
+        for stage in curriculum.split(",") if curriculum else ():
+            chosen["start"] = str(_train(puzzle, level_params(puzzle, stage), place / stage, form, **chosen))
+        path = _train(puzzle, params, place, form, **chosen)
         if episodes:
             rows.append(_evaluate(puzzle, params, path, episodes, options, form))
     if rows:

@@ -24,7 +24,7 @@ MAX_MOVES = 500
 """The most moves of one message that are played."""
 MAX_PROBLEMS = 8
 MAX_TRIED = 20_000
-"""How many moves ``legal`` tries at most."""
+"""How many moves ``legal`` tries unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,12 @@ class Reply:
         told = [f"Played: {'; '.join(self.moves) or 'nothing'}."]
         told += [f"Problem: {problem}." for problem in self.problems]
         return "\n".join([*told, self.board])
+
+
+class LegalMoves(list[str]):
+    """A list of moves, and whether it is all of them."""
+
+    complete = True
 
 
 class Dialogue:
@@ -79,6 +85,8 @@ class Dialogue:
     ) -> None:
         self.max_turns = check_limit("max_turns", max_turns)
         self.turns = 0
+        self.keys: list[int] = []
+        """The keys that the moves so far have pressed."""
         self.gained = 0.0
         """What the last message added to the score."""
         self._begin(
@@ -234,6 +242,7 @@ class Dialogue:
     def adopt(self, hand: Hand) -> None:
         """Go on with the game that an attempt has led to."""
         self._session = hand.session
+        self.keys += hand.keys
 
     # ---- how it stands
 
@@ -267,19 +276,23 @@ class Dialogue:
         """The rules that the board visibly breaks."""
         return broken_rules(self.grammar, self._session.observe(copy=False))
 
-    def legal(self) -> list[str]:
-        """The moves that can be said now and change something, keys last."""
+    def legal(self, most: int = MAX_TRIED) -> LegalMoves:
+        """The moves that can be said now and change something, keys last; of paths those of one step.
+
+        Args:
+            most: how many moves are tried; 0 for all, which may take long: Guess has millions on a large board. Whether
+                all were tried is told by ``complete``.
+        """
+        found = LegalMoves()
         if self.done:
-            return []
-        found: list[str] = []
-        tried, seen = 0, self._session.observe()
-        for kind in self.kinds:
-            for text in kind.options(seen):
-                tried += 1
-                if tried > MAX_TRIED:
-                    return found
-                if self.attempt(text) is not None:
-                    found.append(text)
+            return found
+        texts = (text for kind in self.kinds for text in kind.options(self._session.observe()))
+        for tried, text in enumerate(texts):
+            if most and tried >= most:
+                found.complete = False
+                break
+            if self.attempt(text) is not None:
+                found.append(text)
         return found
 
     # ---- the expert

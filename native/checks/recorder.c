@@ -1,5 +1,4 @@
-/* Which addresses of our code ran since somebody last cleared the table: tools/covered.py reads it between two tests.
- */
+/* Which addresses of our code ran since the table was last cleared: tools/covered.py reads it between two tests. */
 #include <stdint.h>
 
 #define PZ_SHOWN __attribute__((visibility("default")))

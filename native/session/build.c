@@ -255,7 +255,7 @@ static pz_buffers bound_to(const pz_session *s)
 void pz_session_take_over(pz_session *s, pz_session *from, const pz_buffers *buffers)
 {
     /* Of a game that a fork abandoned nothing is read, and its memory is given up. */
-    const pz_buffers present = buffers || s->fault == PZ_FORKED ? (pz_buffers){NULL} : bound_to(s);
+    const pz_buffers present = buffers || s->fault == PZ_FORKED ? (pz_buffers){.record = NULL} : bound_to(s);
     if (!buffers) buffers = &present;
     pz_session old;
     move_game(&old, s);

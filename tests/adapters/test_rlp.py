@@ -6,8 +6,6 @@ import copy
 import pickle
 import subprocess
 import sys
-import textwrap
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -278,38 +276,40 @@ def test_untangle_by_the_paper_s_names(make):
     assert held["cursor_pos"].tolist() == session.observe()["held_position"].tolist()
 
 
-# ---- the four listings, as they are printed
-
-
-def listing(number):
-    """A listing of the paper (Estermann et al., arXiv:2407.00401), with the one line changed that has to be."""
-    text = (Path(__file__).parent / "paper_listings" / f"{number}.txt").read_text()
-    return text.replace("import rlp\n", "import puzzleport.adapters.rlp as rlp\n")
+# ---- scripts of our own that do what the paper's four listings do; test_paper_listings.py runs those as they are printed
 
 
 def test_the_first_listing_plays_an_episode():
     class Agent:
-        create = classmethod(lambda cls: cls())
-
         @staticmethod
         def choose(env):
             return int(env.unwrapped.puzzle.plan()[0])
 
-    assert "import rlp" not in listing(1)
-    names = {"Agent": Agent}
-    exec(listing(1), names)
-    assert names["reward"] == 100.0
-    assert names["observation"]["pixels"].shape == (3, 128, 128)
-    assert not names["truncated"]
-    assert names["info"]["is_success"]
+    agent = Agent()
+    env = gym.make("rlp/Puzzle-v0", puzzle="bridges", render_mode="rgb_array", params="4x4#42")
+    observation, info = env.reset()
+    terminated = False
+    while not terminated:
+        action = agent.choose(env)
+        observation, reward, terminated, truncated, info = env.step(action)
+    assert reward == 100.0
+    assert observation["pixels"].shape == (3, 128, 128)
+    assert not truncated
+    assert info["is_success"]
+    env.close()
+
+
+class RewardForScore(gym.Wrapper):
+    """The second listing, with the reward for which it leaves room."""
+
+    def step(self, action):
+        before = self.env.unwrapped.state_dict["score"]
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        return obs, reward + info["puzzle_state"]["score"] - before, terminated, truncated, info
 
 
 def test_the_second_listing_pays_by_the_state():
-    names = {}
-    # The listing leaves a comment where its users write their own line.
-    comment = '# Modify the reward by using members of info["puzzle_state"]'
-    exec(listing(2).replace(comment, 'reward += info["puzzle_state"]["score"]'), names)
-    env = names["PuzzleRewardWrapper"](gym.make("rlp/SameGame-v0", params="4x4c3s2#3", obs_type="puzzle_state"))
+    env = RewardForScore(gym.make("rlp/SameGame-v0", params="4x4c3s2#3", obs_type="puzzle_state"))
     env.reset()
     random, paid = np.random.default_rng(0), 0
     terminated = False
@@ -319,49 +319,87 @@ def test_the_second_listing_pays_by_the_state():
     env.close()
 
 
-@pytest.fixture
-def tokens_env():
-    """The third listing. Its methods are printed beside their class, and have to stand in it."""
-    head, methods = listing(3).split("(gym.ObservationWrapper):\n")
-    names = {}
-    exec(f"{head}(gym.ObservationWrapper):\n{textwrap.indent(methods, '    ')}", names)
-    made = []
+class Tokens(gym.ObservationWrapper):
+    """The third listing: bits of tiles and barriers with sines and cosines of their places, then the cursor."""
 
-    def make(params):
-        env = gym.make("rlp/Puzzle-v0", puzzle="netslide", obs_type="puzzle_state", params=params)
-        made.append(names["NetslideTransformerWrapper"](env))
-        return made[-1]
+    length, size = 512, 16 + 4
 
-    yield make
-    for env in made:
-        env.close()
+    def __init__(self, env):
+        super().__init__(env)
+        tokens = gym.spaces.Box(-1, 1, (self.length, self.size), np.float32)
+        self.observation_space = gym.spaces.Dict({"obs": tokens, "len": gym.spaces.Box(0, 512, (1,), np.int32)})
+
+    def observation(self, obs):
+        rows = []
+        for name in ("barriers", "tiles"):
+            bits = np.unpackbits(obs[name].view(np.uint8)).reshape(-1, 16)
+            rows.append(np.hstack([bits, self.places(np.arange(len(bits)), obs["width"], obs["height"])]))
+        cursor = self.cursor(obs["cursor_pos"], obs["width"], obs["height"])
+        rows = np.vstack([*rows, np.hstack([np.ones((1, 16)), cursor])])
+        tokens = np.zeros((self.length, self.size), np.float32)
+        tokens[: len(rows)] = rows
+        return {"obs": tokens, "len": np.array([len(rows)], np.int32)}
+
+    @staticmethod
+    def places(pos, width, height):
+        turns = 2 * np.pi * np.array([pos % width / width, pos // width / height])
+        return np.stack([np.sin(turns[0]), np.cos(turns[0]), np.sin(turns[1]), np.cos(turns[1])], axis=1)
+
+    @staticmethod
+    def cursor(pos, width, height):
+        x, y = pos
+        x += 1  # in place, as the listing has it: neither the state nor the next observation may change by it
+        y += 1
+        width += 1
+        height += 1
+        embedding = np.zeros((1, 4))
+        embedding[0, 0] = np.sin(2 * np.pi * x / width)
+        embedding[0, 1] = np.cos(2 * np.pi * x / width)
+        embedding[0, 2] = np.sin(2 * np.pi * y / height)
+        embedding[0, 3] = np.cos(2 * np.pi * y / height)
+        return embedding
 
 
-def test_the_third_listing_makes_tokens(tokens_env):
+def tokens_env(params):
+    return Tokens(gym.make("rlp/Puzzle-v0", puzzle="netslide", obs_type="puzzle_state", params=params))
+
+
+def test_the_third_listing_makes_tokens():
     env = tokens_env("3x3b1#2")
     observation, _ = env.reset()
     assert observation["len"] == [2 * 9 + 1]
-    assert observation["obs"].shape == env.observation_space["obs"].shape
-    again, _ = (
-        env.reset()
-    )  # the listing changes the cursor in place: neither the state nor the next observation may change
+    assert observation in env.observation_space
+    again, _ = env.reset()
     np.testing.assert_equal(again, observation)
+    env.close()
 
 
-def test_the_fourth_listing_learns_from_tokens(tokens_env):
-    pytest.importorskip("stable_baselines3", reason="the extra sb3 is not installed")
+def test_the_fourth_listing_learns_from_tokens():
+    torch = pytest.importorskip("torch", reason="the extra sb3 is not installed")
+    sb3 = pytest.importorskip("stable_baselines3", reason="the extra sb3 is not installed")
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+
+    class Extractor(BaseFeaturesExtractor):
+        def __init__(self, observation_space, data_dim, embedding_dim):
+            super().__init__(observation_space, embedding_dim)
+            self.first = torch.nn.Linear(data_dim, embedding_dim)
+            layer = torch.nn.TransformerEncoderLayer(embedding_dim, 2, 16, batch_first=True)
+            self.encoder = torch.nn.TransformerEncoder(layer, 1)
+
+        def forward(self, observations):
+            length = int(observations["len"][0])
+            return self.encoder(self.first(observations["obs"][:, :length]))[:, -1, :]
+
+    about = {
+        "features_extractor_class": Extractor,
+        "features_extractor_kwargs": {"data_dim": Tokens.size, "embedding_dim": 8},
+    }
     env = tokens_env("2x3b1")
-    arguments = ["--puzzle", "netslide", "--arg", "2x3b1"]
-    parser = rlp.puzzle.make_puzzle_parser()
-    for name, value in {"embedding_dim": 8, "nhead": 2, "layers": 1, "ff_dim": 16, "dropout": 0.0}.items():
-        parser.add_argument(f"--transformer_{name}", type=type(value), default=value)
-    names = {"__name__": "__main__", "env": env, "args": parser.parse_args(arguments), "data_dims": {"netslide": 20}}
-    exec(listing(4), names)
-    model = names["model"]
-    model.n_steps = model.rollout_buffer.buffer_size = 32  # brief; the listing has PPO's own settings
-    model.rollout_buffer.reset()
-    model.batch_size, model.n_epochs = 16, 1
+    model = sb3.PPO("MultiInputPolicy", env, policy_kwargs=about, n_steps=32, batch_size=16, n_epochs=1, device="cpu")
     model.learn(32)
     assert model.num_timesteps == 32
-    action, _ = model.predict(tokens_env("3x3b1").reset()[0])
-    assert 0 <= action < env.action_space.n
+    env.close()
+    larger = tokens_env("3x3b1")
+    action, _ = model.predict(larger.reset()[0])
+    assert 0 <= action < larger.action_space.n
+    larger.close()

@@ -163,6 +163,18 @@ class Drag(Ends):
     def options(self, seen: Observation) -> Iterator[str]:
         yield from (self.say(a, b) for a, b in itertools.product(cells(self.grammar), repeat=2))
 
+    def toward(self, seen: Observation, wanted: Observation) -> Iterator[str]:
+        if "vertical_edges" not in wanted:
+            yield from self.options(seen)
+            return
+        left, top = wanted["vertical_edges"] != 0, wanted["horizontal_edges"] != 0
+        for (y, x), (far_y, far_x) in itertools.product(cells(self.grammar), repeat=2):
+            if y <= far_y and x <= far_x:  # a rectangle that is drawn on all four sides
+                down, across = slice(y, far_y + 1), slice(x, far_x + 1)
+                sides = left[down, x].all() and left[down, far_x + 1].all()
+                if sides and top[y, across].all() and top[far_y + 1, across].all():
+                    yield self.say((y, x), (far_y, far_x))
+
     @property
     def help(self) -> str:
         return f"{self.say((0, 0), (0, 1))}: {self.words[0]} on the first square and on the second"

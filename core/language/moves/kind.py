@@ -58,6 +58,10 @@ class Kind:
         """Texts of moves that may be possible now."""
         yield from ()
 
+    def toward(self, seen: Observation, wanted: Observation) -> Iterator[str]:
+        """Texts of moves that may bring a board closer to another."""
+        yield from self.options(seen)
+
     @property
     def help(self) -> str:
         """How to say it."""

@@ -117,6 +117,9 @@ class Set(Kind):
             place = (0, int(at[0])) if len(at) == 1 else (int(at[0]), int(at[1]))
             yield f"{self.name(place)}={self.layer.write(after[at]) or EMPTY}"
 
+    def toward(self, seen: Observation, wanted: Observation) -> Iterator[str]:
+        yield from self.describe(Change(seen, wanted, [], []))
+
     def options(self, seen: Observation) -> Iterator[str]:
         shape = seen[self.words[0]].shape[:2]
         symbols = [*self.layer.signs] + ([EMPTY] if self.words[0] == self._fields[0] else [])
