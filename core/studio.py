@@ -59,7 +59,7 @@ def as_policy(agent: Agent) -> dict[str, Any]:
         **shape,
     }
     arrays = {}
-    for name, array in agent._weights.items():
+    for name, array in agent.weights.items():
         dtype, kind = ("F16", "<f2") if array.dtype.kind == "f" else ("I32", "<i4")
         data = base64.b64encode(np.ascontiguousarray(array, kind).tobytes()).decode("ascii")
         arrays[name] = {"dtype": dtype, "shape": list(array.shape), "data": data}
