@@ -90,6 +90,9 @@ web: $(CORE) ## build the session for browsers into build/web, with emscripten
 	@mkdir -p build && PATH="$(abspath $(BIN)):$$PATH" emcmake cmake -S native -B build/web/native -G Ninja >build/web.log 2>&1 \
 	&& $(BIN)/cmake --build build/web/native >>build/web.log 2>&1 || { tail -20 build/web.log >&2; exit 1; }
 	@cp -r web/. build/web/native/puzzleport.wasm build/web/
+	@if $(BIN)/python -c "import puzzleport" 2>/dev/null; \
+	then $(BIN)/puzzleport export --published --out build/web/agents; \
+	else mkdir -p build/web/agents && echo "{}" >build/web/agents/list.json; fi
 
 fuzz: $(STAMP) build ## fuzz the C side
 	bash tools/fuzz.sh

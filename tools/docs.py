@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import puzzleport as pp
 
 DOCS = ROOT / "docs"
+WEB = ROOT / "build" / "web"
+"""The boards to play on, where `make web` has made them."""
 EXPERTS = DOCS / "experts.csv"
 RANDOM = DOCS / "results" / "random.csv"
 TRAINED = DOCS / "results" / "trained.csv"
@@ -116,6 +118,8 @@ PAGE = """# {title}
 {facts}
 
 ## Play
+
+<div data-puzzleport="{name}">The board to play on is made by <code>make web</code>.</div>
 
 ```python
 import gymnasium as gym
@@ -539,7 +543,14 @@ def on_startup(command: str, dirty: bool) -> None:
 
 def on_config(config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
     """Fill in the navigation."""
+    from mkdocs.config.config_options import ExtraScriptValue
+
     config.nav = present(config.nav)
+    if (WEB / "puzzleport.wasm").exists():
+        script = ExtraScriptValue("web/embed.js")
+        script.type = "module"
+        config.extra_javascript.append(script)
+        config.extra_css.append("web/style.css")
     return config
 
 
@@ -552,6 +563,10 @@ def on_files(files: Any, config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
             content = f"# {name.removeprefix('puzzleport.')}\n\n::: {name}\n"
             files.append(File.generated(config, f"api/{name}.md", content=content))
     files.append(File.generated(config, CHANGELOG, content=(ROOT / "CHANGELOG.md").read_text()))
+    if (WEB / "puzzleport.wasm").exists():
+        for path in [*WEB.glob("*.*"), *WEB.glob("agents/*")]:
+            if path.is_file() and path.stem != "studio":
+                files.append(File.generated(config, f"web/{path.relative_to(WEB).as_posix()}", abs_src_path=str(path)))
     return files
 
 

@@ -1,6 +1,6 @@
 // A game on a page: the board as the agent sees it, and all that an agent gets.
 
-import { load, puzzle, puzzles, PuzzleError, Session } from "./puzzleport.js";
+import { compiled, load, puzzle, puzzles, PuzzleError, Session } from "./puzzleport.js";
 import { act, readEvents, writeEvents } from "./events.js";
 import { Fields } from "./fields.js";
 import { draw, Policy } from "./policy.js";
@@ -38,7 +38,7 @@ class Helper {
         if (data.error) refuse(new PuzzleError(data.error.name, data.error.message));
         else resolve(data.result);
       };
-      worker.postMessage({ number, task, ...more });
+      worker.postMessage({ number, task, module: compiled(), ...more });
     });
   }
 
@@ -53,6 +53,14 @@ class Helper {
   }
 }
 
+/** The addresses of trained policies by puzzle and parameters, where some are published beside this file. */
+export async function publishedAgents() {
+  const list = new URL("agents/list.json", import.meta.url);
+  const answer = await fetch(list);
+  if (!answer.ok) return {};
+  return Object.fromEntries(Object.entries(await answer.json()).map(([game, file]) => [game, new URL(String(file), list).href]));
+}
+
 export class Board {
   /** @type {Session|null} */ session = null;
   /** @type {import("./events.js").Event[]} */ events = [];
@@ -65,6 +73,7 @@ export class Board {
   /** @type {Fields|null} */ #fields = null;
   /** @type {number[]|null} */ #chances = null;
   #reward = 0;
+  /** @type {number|undefined} */ #next;
 
   /**
    * @param {HTMLElement} root
@@ -74,12 +83,6 @@ export class Board {
   constructor(root, about) {
     this.root = root;
     this.about = about;
-    this.#lay();
-  }
-
-  // ---- the page
-
-  #lay() {
     const button = (/** @type {string} */ text, /** @type {() => void} */ onclick, /** @type {string} */ title = "") =>
       make("button", { type: "button", onclick, title, class: "pp-button" }, text);
     this.choose = make("select", { "aria-label": "puzzle", onchange: () => this.start({ puzzle: this.choose.value }) });
@@ -121,7 +124,7 @@ export class Board {
     this.details = make("details", {}, make("summary", {}, "as text"), this.words);
     this.details.addEventListener("toggle", () => this.#show());
     this.board = make("div", { class: "pp-side" }, this.canvas, this.state, this.actions,
-      make("div", { class: "pp-row" }, button("undo", () => this.#do("undo"), "take back the last move"), this.linkButton),
+      make("div", { class: "pp-row" }, button("undo", () => this.do("undo"), "take back the last move"), this.linkButton),
       make("div", { class: "pp-row" }, make("label", {}, "player ", this.player), this.stepButton, this.runButton,
         make("label", {}, "speed ", this.speed)),
       this.ahead);
@@ -143,18 +146,19 @@ export class Board {
 
   /** @param {string} text @param {HTMLElement} button */
   async #copy(text, button) {
+    if (button === this.linkButton) history.replaceState(null, "", text);
     const said = button.textContent;
     try {
       await navigator.clipboard.writeText(text);
       button.textContent = "copied";
     } catch {
-      this.#fail(new Error(`copy it from here: ${text}`));
+      this.fail(new Error(`this browser does not let pages copy; here it is: ${text}`));
     }
     setTimeout(() => (button.textContent = said), 1500);
   }
 
-  /** @param {unknown} thrown */
-  #fail(thrown) {
+  /** Show what went wrong. @param {unknown} thrown */
+  fail(thrown) {
     const known = thrown instanceof Error;
     if (known && thrown.name === "Interrupted") return;
     this.error.textContent = known ? `${thrown.name}: ${thrown.message}` : String(thrown);
@@ -173,7 +177,7 @@ export class Board {
       await load();
     } catch (thrown) {
       this.state.textContent = "";
-      this.#fail(thrown);
+      this.fail(thrown);
       return;
     }
     if (this.about.all) {
@@ -195,7 +199,8 @@ export class Board {
 
   /**
    * Another game; what is left out stays, or is the puzzle's own.
-   * @param {{puzzle?: string, params?: string, seed?: string, undo?: boolean, events?: string}} wanted
+   * @param {{puzzle?: string, params?: string, seed?: string, undo?: boolean, events?: string, maxSteps?: number,
+   *   maxRepeats?: number}} wanted
    */
   async start(wanted) {
     this.pause();
@@ -204,7 +209,8 @@ export class Board {
     const about = puzzle(name);
     const other = name !== this.session?.puzzle.name;
     if (wanted.undo !== undefined) this.undo.checked = wanted.undo;
-    const options = { params: wanted.params ?? (other ? about.easiest : this.params.value), seed: wanted.seed ?? "", undo: this.undo.checked };
+    const options = { params: wanted.params ?? (other ? about.easiest : this.params.value), seed: wanted.seed ?? "",
+      undo: this.undo.checked, maxSteps: wanted.maxSteps, maxRepeats: wanted.maxRepeats };
     this.state.textContent = "making a game";
     try {
       const events = readEvents(wanted.events ?? "");
@@ -213,12 +219,12 @@ export class Board {
       this.session?.close();
       this.session = session;
       this.events = events;
-      // From here on the game has a name of its own.
-      this.#options = /[:#]/.test(options.params) ? { ...options, seed: undefined } : { ...options, params: made.params, seed: made.seed };
+      // A game of a seed is named by it, whatever it was asked for by; any other by its description.
+      this.#options = made.seed ? { params: made.params, seed: made.seed } : { params: options.params };
       this.#enter(other, made);
       await this.#choosePlayer();
     } catch (thrown) {
-      this.#fail(thrown);
+      this.fail(thrown);
       this.#show();
     }
   }
@@ -238,7 +244,7 @@ export class Board {
     /** @type {HTMLElement} */ (this.undo.parentElement).hidden = !canUndo;
     this.actions.replaceChildren(...session.actions.map((name, action) => make("button", {
       type: "button", class: "pp-button pp-action", "data-action": name, "aria-label": name,
-      onclick: () => this.#do(action),
+      onclick: () => this.do(action),
     }, make("span", {}, SIGNS[name] ?? name))));
     this.#fields = new Fields(session.fields);
     this.seen.replaceChildren(this.#fields.element);
@@ -247,6 +253,7 @@ export class Board {
     this.#reward = 0;
     this.plan = [];
     this.#chances = null;
+    this.#next = undefined;
     this.ahead.textContent = "";
     this.#show();
   }
@@ -261,8 +268,8 @@ export class Board {
     return `${location.origin}${location.pathname}${location.search}#${words}`;
   }
 
-  /** @param {import("./events.js").Event} event */
-  #do(event) {
+  /** Do something in the game, and show what it led to. @param {import("./events.js").Event} event */
+  do(event) {
     const session = this.session;
     if (!session) return;
     try {
@@ -273,6 +280,7 @@ export class Board {
       const gesture = typeof event === "object";
       if (!gesture || session.outcome.changed) {
         this.#before = before;
+        this.#next = undefined;
         this.#reward = over || event === "undo" ? 0 : session.outcome.status;
         // A plan holds as long as the game follows it.
         if (event === this.plan[0]) this.plan.shift();
@@ -281,8 +289,26 @@ export class Board {
       this.#show();
     } catch (thrown) {
       this.pause();
-      this.#fail(thrown);
+      this.fail(thrown);
     }
+  }
+
+  /** Another position of the same game. @param {Session} session @param {import("./events.js").Event[]} events */
+  replace(session, events) {
+    this.session?.close();
+    this.session = session;
+    this.events = events;
+    this.#before = null;
+    this.#reward = 0;
+    this.plan = [];
+    this.#show();
+  }
+
+  /** What a player is about to do: how likely each action was, and which one it takes. */
+  mark(/** @type {number[]|null} */ chances, /** @type {number|undefined} */ next) {
+    this.#chances = chances;
+    this.#next = next;
+    this.#show();
   }
 
   // ---- what is shown
@@ -297,7 +323,7 @@ export class Board {
     try {
       context.putImageData(new ImageData(/** @type {any} */ (this.session.rgba(side, side)), side, side), 0, 0);
     } catch (thrown) {
-      this.#fail(thrown);
+      this.fail(thrown);
     }
   }
 
@@ -311,7 +337,7 @@ export class Board {
     this.state.textContent = `${end} · reward ${this.#reward} · steps ${steps} · moves ${moves} · repeats ${repeats} · ` +
       `mask ${mask.map(Number).join("")}`;
     this.root.dataset.status = end;
-    const next = this.player.value === "expert" ? this.plan[0] : undefined;
+    const next = this.player.value === "expert" ? this.plan[0] : this.#next;
     [...this.actions.children].forEach((button, action) => {
       button.setAttribute("aria-disabled", String(!mask[action]));
       button.setAttribute("title", mask[action] ? "" : "has no effect here");
@@ -340,8 +366,8 @@ export class Board {
     if (event.ctrlKey || event.altKey || event.metaKey || !this.session) return;
     const key = event.key.toLowerCase();
     const action = this.session.actions.indexOf(KEYS[key] ?? key.toUpperCase());
-    if (key === "u") this.#do("undo");
-    else if (action >= 0) this.#do(action);
+    if (key === "u") this.do("undo");
+    else if (action >= 0) this.do(action);
     else if (!(key in KEYS) || key.length === 1) return;
     event.preventDefault();
   }
@@ -357,7 +383,7 @@ export class Board {
     const box = this.canvas.getBoundingClientRect();
     const side = this.canvas.width;
     const place = (/** @type {number} */ at) => Math.max(-side, Math.min(2 * side, Math.floor(at * side / box.width)));
-    this.#do({ side, button: this.held ?? 0, gesture: /** @type {any} */ (gesture),
+    this.do({ side, button: this.held ?? 0, gesture: /** @type {any} */ (gesture),
       x: place(event.clientX - box.left), y: place(event.clientY - box.top) });
     event.preventDefault();
   }
@@ -389,7 +415,7 @@ export class Board {
       }
       if (who === "expert" && !session.outcome.ended) await this.#think();
     } catch (thrown) {
-      this.#fail(thrown);
+      this.fail(thrown);
     }
     this.#show();
   }
@@ -412,20 +438,20 @@ export class Board {
       if (this.player.value === "expert") {
         await this.#think();
         if (this.session !== session || !this.plan.length) return false;
-        this.#do(this.plan[0]);
+        this.do(this.plan[0]);
         if (this.session.puzzle.hidden && !session.outcome.ended && !this.#running) await this.#think();
       } else if (this.player.value === "trained" && this.policy) {
-        this.#do(draw(this.policy.probabilities(session)));
+        this.do(draw(this.policy.probabilities(session)));
         this.#chances = this.policy.probabilities(session);
         this.#show();
       } else if (this.player.value === "masked") {
-        this.#do(draw(mask.some(Boolean) ? mask.map(Number) : mask.map(() => 1)));
+        this.do(draw(mask.some(Boolean) ? mask.map(Number) : mask.map(() => 1)));
       } else if (this.player.value === "random") {
-        this.#do(draw(mask.map(() => 1)));
+        this.do(draw(mask.map(() => 1)));
       }
     } catch (thrown) {
       this.pause();
-      this.#fail(thrown);
+      this.fail(thrown);
       this.ahead.textContent = "";
       return false;
     }

@@ -6,10 +6,11 @@ import { make, sharpContext } from "./dom.js";
 
 const WIDE = 40; // beyond so many columns cells are small and have no numbers
 
-/** A field as planes of rows and columns. @param {Field} field */
-function layout({ shape, count }) {
-  const [height, width] = shape.length >= 2 ? shape : [1, shape[0] ?? 1];
-  return { height, width, planes: count / (height * width) };
+/** A field as planes of rows and columns; a vector goes on in the next row. @param {Field} field @param {number} most columns */
+function layout({ shape, count }, most) {
+  if (shape.length >= 2) return { height: shape[0], width: shape[1], planes: count / (shape[0] * shape[1]) };
+  const width = Math.min(count, most);
+  return { height: Math.ceil(count / width), width, planes: 1 };
 }
 
 export class Fields {
@@ -32,12 +33,14 @@ export class Fields {
     const style = getComputedStyle(this.element);
     const colour = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
     const [ink, line, lit, tint] = ["--pp-ink", "--pp-line", "--pp-lit", "--pp-tint"].map(colour);
+    const room = Math.max(200, Math.min(this.element.clientWidth, 480) - 8);
     this.fields.forEach((field, number) => {
       const values = now[field.name];
       const old = before?.[field.name];
-      const { height, width, planes } = layout(field);
-      const cell = width > WIDE ? 7 : field.high > 99 || field.low < -9 ? 24 : 16;
-      const across = Math.max(1, Math.min(planes, Math.floor(320 / (width * cell + 6))));
+      const large = field.high > 99 || field.low < -9 ? 24 : 16;
+      const { height, width, planes } = layout(field, Math.floor(room / large));
+      const cell = width > WIDE ? 7 : large;
+      const across = Math.max(1, Math.min(planes, Math.floor(room / (width * cell + 6))));
       const context = sharpContext(this.canvases[number], across * (width * cell + 6), Math.ceil(planes / across) * (height * cell + 6));
       context.font = "10px ui-monospace, monospace";
       context.textAlign = "center";

@@ -131,7 +131,8 @@ let loading = null;
 
 /**
  * Load the module; once is enough, and a second call does nothing.
- * @param {URL|string|BufferSource} [source] its address or its bytes; by default it is beside this file
+ * @param {URL|string|BufferSource|WebAssembly.Module} [source] its address, its bytes, or what compiled() gave; by default it
+ *   is beside this file
  * @returns {Promise<void>}
  */
 export function load(source = new URL("puzzleport.wasm", import.meta.url)) {
@@ -142,16 +143,23 @@ export function load(source = new URL("puzzleport.wasm", import.meta.url)) {
   return loading;
 }
 
-/** @param {URL|string|BufferSource} source */
+/** @type {WebAssembly.Module|null} */
+let module = null;
+
+/** The module once it is loaded, for a worker's load(): to compile it takes longer than to send it. */
+export function compiled() {
+  return module;
+}
+
+/** @param {URL|string|BufferSource|WebAssembly.Module} source */
 async function start(source) {
-  let bytes = /** @type {BufferSource} */ (source);
   if (source instanceof URL || typeof source === "string") {
     const response = await fetch(source);
     if (!response.ok) throw new Error(`there is no module at ${source} (${response.status})`);
-    bytes = await response.arrayBuffer();
+    source = await response.arrayBuffer();
   }
-  const made = /** @type {any} */ (await WebAssembly.instantiate(bytes, imports()));
-  wasm = made.instance.exports;
+  module = source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
+  wasm = (await WebAssembly.instantiate(module, imports())).exports;
   wasm._initialize();
   known = Array.from({ length: wasm.count() }, (_, index) => JSON.parse(takeText(wasm.puzzle(index))));
 }
@@ -359,7 +367,7 @@ export class Session {
 
   /** What a player may see, field by field. @returns {Record<string, Items>} */
   observe() {
-    const { buffer } = this.record();
+    const buffer = /** @type {ArrayBuffer} */ (this.record().buffer);
     const kinds = { 1: Int8Array, 2: Int16Array, 4: Int32Array };
     return Object.fromEntries(this.fields.map(field =>
       [field.name, new kinds[field.itemsize](buffer, field.offset, field.count)]));

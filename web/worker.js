@@ -1,6 +1,6 @@
 // What may take long, away from the page: new games, and what the expert would do. The page ends the worker to stop it.
 //
-// Requests are {number, task, ...}; the answer has the same number, and either a result or an error.
+// Requests are {number, task, module, ...}; the answer has the same number, and either a result or an error.
 
 import { load, Session } from "./puzzleport.js";
 import { act, readEvents } from "./events.js";
@@ -37,7 +37,7 @@ const tasks = {
 
 self.onmessage = async ({ data }) => {
   try {
-    await load();
+    await load(data.module);
     self.postMessage({ number: data.number, result: tasks[data.task](data) });
   } catch (thrown) {
     const { name, message } = thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -17,12 +17,14 @@ from .common import Commands
 from .compare import compare
 from .demos import demos
 from .evaluate import evalset, evaluate
+from .export import export
 from .generate import generate
 from .look import demo, list_puzzles, show
 from .mcp import mcp
 from .play import play
 from .record import record
 from .serve import serve
+from .studio import studio
 from .table import table
 from .train import train
 from .verify import verify
@@ -61,6 +63,8 @@ for command in (
     demos,
     generate,
     bench,
+    studio,
+    export,
     serve,
     mcp,
 ):
