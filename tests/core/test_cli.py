@@ -111,6 +111,10 @@ def run(tmp_path, monkeypatch):
         ("play nothing", "there is no puzzle"),
         ("play fifteen 2x2#x", "must stand behind the #"),
         ("show fifteen 2x", "no parameter string"),
+        ("record expert fifteen 2x2", "say what to write"),
+        ("record expert fifteen 2x2 --png a.png --frames 0", "--frames is a number above 0, not 0"),
+        ("record expert fifteen 2x2 --png a.png --fps 0", "--fps is a number above 0 and at most 100, not 0"),
+        ("record expert fifteen 2x2 --png a.png --fps 101", "--fps is a number above 0 and at most 100, not 101"),
     ],
 )
 def test_a_mistake_ends_in_one_line_and_code_2(run, tmp_path, words, said):
