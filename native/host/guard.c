@@ -62,6 +62,18 @@ pz_notes *pz_thread_notes(void)
 
 /* ---- The stack ---- */
 
+#ifdef __EMSCRIPTEN__
+
+extern char __data_end; /* the linker's: where the static data end, and the stack may grow down to */
+
+size_t pz_stack_left(void)
+{
+    char here;
+    return (uintptr_t)&here - (uintptr_t)&__data_end;
+}
+
+#else
+
 size_t pz_stack_left(void)
 {
     static PZ_TLS char *lowest;
@@ -75,6 +87,8 @@ size_t pz_stack_left(void)
     }
     return !lowest ? SIZE_MAX : &here > lowest ? (size_t)(&here - lowest) : 0;
 }
+
+#endif
 
 /* ---- The guard ---- */
 

@@ -2,7 +2,7 @@
 #define thegame pz_game_dominosa
 #include <dominosa.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_END};
 
 static double pz_cells(const game_params *params)
 {
@@ -82,7 +82,8 @@ PZ_PUZZLE(dominosa,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
     .words = "grid numbers=#0 dominoes=.^v<>\n"
-             "edge SELECT",
+             "edge SELECT\n"
+             "rule pairs numbers dominoes",
     .actions = pz_actions,
     .easiest = "1dt",
     .human = "3dt",
@@ -95,5 +96,6 @@ PZ_PUZZLE(dominosa,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .solved = pz_solved);

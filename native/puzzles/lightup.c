@@ -4,7 +4,7 @@
 
 PZ_SETTLE_PREFERENCES
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -105,7 +105,9 @@ PZ_PUZZLE(lightup,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(draw_blobs_when_lit)),
     .words = "grid walls=.W clues=# lamps=.o lit=.*\n"
-             "set lamps SELECT",
+             "set lamps SELECT\n"
+             "rule unseen lamps=o walls\n"
+             "rule around clues lamps=o 4",
     .actions = pz_actions,
     .easiest = "3x3b20s0d0",
     .human = "7x7b20s4d0",
@@ -121,6 +123,7 @@ PZ_PUZZLE(lightup,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .press = pz_press,
     .solved = pz_solved);

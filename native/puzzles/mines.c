@@ -3,7 +3,7 @@
 #define thegame pz_game_mines
 #include <mines.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_UNDO_ACTION, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_SELECT2, PZ_UNDO_ACTION, PZ_END};
 
 /* What the engine keeps in a square that is not open. */
 enum { PZ_FLAGGED = -1, PZ_COVERED = -2, PZ_EXPLODED = 65 };
@@ -165,7 +165,8 @@ PZ_PUZZLE(mines,
     .ui_bools = PZ_BOOLS(PZ_BOOL(flash_is_death), PZ_BOOL(completed), PZ_BOOL(cur_visible)),
     .words = "grid numbers=# flags=.F exploded=.X\n"
              "do open SELECT\n"
-             "set flags SELECT2",
+             "set flags SELECT2\n"
+             "rule around numbers flags=F 8",
     .actions = pz_actions,
     .easiest = "4x4n2",
     .human = "9x9n10",

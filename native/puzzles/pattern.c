@@ -2,7 +2,7 @@
 #define thegame pz_game_pattern
 #include <pattern.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT_ALWAYS, PZ_SELECT2_ALWAYS, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -63,7 +63,8 @@ PZ_PUZZLE(pattern,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible)),
     .words = "grid squares=.BW fixed=.'\n"
-             "set squares SELECT SELECT2",
+             "set squares SELECT SELECT2\n"
+             "rule runs clues squares=B squares=.",
     .actions = pz_actions,
     .easiest = "3x2",
     .human = "10x10",
@@ -76,5 +77,6 @@ PZ_PUZZLE(pattern,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
+    .moves_change = true,
     .visit = pz_visit);

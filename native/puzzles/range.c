@@ -4,7 +4,7 @@
 
 PZ_SETTLE_PREFERENCES
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_END};
 
 /* Its sides are bytes, not ints. */
 static double pz_cells(const game_params *params)
@@ -89,7 +89,10 @@ PZ_PUZZLE(range,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cursor_show), PZ_BOOL(swap_buttons)),
     .words = "grid clues=# colours=.BW\n"
-             "set colours SELECT",
+             "set colours SELECT\n"
+             "rule apart colours=B 4\n"
+             "rule view clues colours=B\n"
+             "rule joined colours=B",
     .actions = pz_actions,
     .easiest = "3x3",
     .human = "9x6",
@@ -105,5 +108,6 @@ PZ_PUZZLE(range,
     .observe_ui = pz_observe_ui,
     .draw_over = pz_draw_over,
     .draws = "The cursor is a double frame, which also shows on squares with an error.",
+    .moves_change = true,
     .visit = pz_visit,
     .solved = pz_solved);

@@ -4,7 +4,7 @@
 
 PZ_SETTLE_PREFERENCES
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT2, PZ_DIGITS_1_9, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT2, PZ_DIGITS_1_9, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -54,7 +54,7 @@ PZ_PUZZLE(towers,
     .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .words = "grid digits=# fixed=.'\n"
              "set digits SELECT2\n"
-             "once digits",
+             "rule once digits",
     .actions = pz_actions,
     .easiest = "3de",
     .human = "4de",
@@ -67,4 +67,5 @@ PZ_PUZZLE(towers,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit);

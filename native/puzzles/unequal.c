@@ -4,7 +4,7 @@
 
 /* The generator counts in a static, gg_solved, that nothing ever reads: threads may lose counts there, no more. */
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_DIGITS_1_9, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_DIGITS_1_9, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -81,7 +81,7 @@ PZ_PUZZLE(unequal,
     .ui_bools = PZ_BOOLS(PZ_BOOL(hshow), PZ_BOOL(hpencil), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .words = "grid digits=# fixed=.' errors=.!\n"
              "set digits\n"
-             "once digits",
+             "rule once digits",
     .actions = pz_actions,
     .easiest = "3de",
     .human = "4de",
@@ -97,5 +97,6 @@ PZ_PUZZLE(unequal,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
+    .moves_change = true,
     .visit = pz_visit);

@@ -2,7 +2,7 @@
 #define thegame pz_game_unruly
 #include <unruly.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_SELECT2, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -57,7 +57,8 @@ PZ_PUZZLE(unruly,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cursor)),
     .words = "grid colours=.BW fixed=.'\n"
-             "set colours SELECT SELECT2",
+             "set colours SELECT SELECT2\n"
+             "rule few colours",
     .actions = pz_actions,
     .easiest = "6x6dt",
     .human = "8x8dt",
@@ -71,5 +72,6 @@ PZ_PUZZLE(unruly,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .text = pz_text_board);

@@ -20,6 +20,14 @@ typedef struct pz_player {
     int extra[PZ_EXTRA];
 } pz_player;
 
+/* The way to the solution of the present game, for what the board pays. */
+typedef struct pz_way {
+    char *solution; /* a record, NULL while none is known */
+    uint32_t compared;
+    int32_t wrong_at_start;
+    double potential;
+} pz_way;
+
 /* What every step touches stands first. */
 struct pz_session {
     /* What stays when the session takes over another game. */
@@ -59,6 +67,8 @@ struct pz_session {
     char *own_record;
 
     pz_picture *picture;  /* the last one drawn, NULL before; lies in the pool */
+
+    pz_way way;
 
     const pz_layout *layout; /* shared with all sessions of these parameters */
 };
@@ -182,6 +192,13 @@ void pz_write_solution(pz_session *session, void *record);
 void pz_check_board(const pz_session *session, const game_state *state, int error);
 void pz_check_ui(const pz_session *session, int error);
 int32_t pz_item(const pz_field *field, const char *record, int i);
+
+/* ---- Pay (pay.c) ---- */
+
+/* Take the potential of a new game, outside any guard or within one; the solver may fail with its own error. */
+int pz_pay_look(pz_session *session, const pz_pay *pay);
+/* What the step that was just taken pays, under the caller's guard. */
+double pz_pay_step(pz_session *session, const pz_pay *pay);
 
 /* ---- Repeats (repeats.c) ---- */
 

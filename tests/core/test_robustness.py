@@ -188,7 +188,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("puzzle", FORGED.values(), ids=FORGED)
-@pytest.mark.parametrize("value", [0x80, 0xFE])
+@pytest.mark.parametrize("value", [0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF])
 def test_forged_states_are_refused_or_harmless(puzzle, value):
     for saved in every_byte_forged(puzzle, value):
         try:
