@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-script-location
+NO_PACKAGES := pip could not install the packages above: look at the network, or at the index that pip is told to use
 NEWEST := build/newest-gymnasium
 # PyTorch's own index of CPU builds, where the configured index has only the build for CUDA: make test TORCH_INDEX=URL
 TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^torch==//p' requirements/torch.txt)
 
 .DEFAULT_GOAL := install
-.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants coverage docs engine-bundle clean
+.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants coverage docs web engine-bundle clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -27,7 +28,7 @@ $(CORE): pyproject.toml requirements/build.txt requirements/core.txt
 	@echo "making $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@echo "installing the build tools, numpy, click, rich and pillow"
-	@$(PIP) -r requirements/build.txt -r requirements/core.txt
+	@$(PIP) -r requirements/build.txt -r requirements/core.txt || { echo "$(NO_PACKAGES)"; exit 1; }
 	@touch $(CORE)
 
 # All frameworks, and what tests them. torch comes first, so that nothing else chooses a build of it.
@@ -79,6 +80,13 @@ gallery: build ## draw the contact sheet of all puzzles
 docs: $(STAMP) build ## write the pages of the puzzles and build the site
 	$(BIN)/python tools/docs.py
 	$(BIN)/python -m mkdocs build --strict
+
+web: $(CORE) ## build the session for browsers into build/web, with emscripten
+	@command -v emcmake >/dev/null || { echo "make web needs emscripten: apt-get install emscripten" >&2; exit 1; }
+	@echo "building build/web/puzzleport.wasm"
+	@mkdir -p build && PATH="$(abspath $(BIN)):$$PATH" emcmake cmake -S native -B build/web/native -G Ninja >build/web.log 2>&1 \
+	&& $(BIN)/cmake --build build/web/native >>build/web.log 2>&1 || { tail -20 build/web.log >&2; exit 1; }
+	@cp -r web/. build/web/native/puzzleport.wasm build/web/
 
 fuzz: $(STAMP) build ## fuzz the C side
 	bash tools/fuzz.sh

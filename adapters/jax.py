@@ -30,7 +30,7 @@ import numpy as np
 
 import puzzleport as pp
 from puzzleport import encode, xla
-from puzzleport.batch import _fixed
+from puzzleport.batch import fixed_game
 from puzzleport.encode import Encoder, Leaf, Tree
 from puzzleport.encode.both import Both
 from puzzleport.encode.flat import Flat
@@ -39,6 +39,7 @@ from puzzleport.encode.pixels import Pixels
 from puzzleport.encode.state import State
 from puzzleport.encode.text import Text
 from puzzleport.encode.tokens import Tokens, _position
+from puzzleport.errors import quote
 from puzzleport.game_id import check_seed, random_seed
 from puzzleport.limits import check_num_envs, picture_form
 
@@ -114,7 +115,7 @@ class PuzzleEnv:
         final_observation: also hand out the last observation and mask of episodes that ended.
         state_size: bytes of a state of ``init`` and ``step_pure``; ``None`` for what is enough for nearly all instances: a
             state that does not fit raises an error that says so.
-        options: those of ``puzzleport.Task``. Rewards may depend on the outcome of a step only, not on the board.
+        options: those of ``puzzleport.Task``. All rewards but a hook are paid, in C.
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class PuzzleEnv:
     def step(self, handle: Handle, actions: Any) -> tuple[Handle, Timestep]:  # noqa: ANN401 (whatever is like an array)
         """Take one action in each game."""
         if not isinstance(handle, Handle):
-            raise pp.InvalidAction(f"a step takes the handle that the last call returned, not {handle!r:.80}")
+            raise pp.InvalidAction(f"a step takes the handle that the last call returned, not {quote(handle)}")
         result: tuple[Handle, Timestep] = _jitted_step(
             self._form, self.num_envs, handle, _actions(actions, (self.num_envs,))
         )
@@ -170,7 +171,7 @@ class PuzzleEnv:
             if self._form.picture is not None:
                 width, height, form = self._form.picture
                 batch.draw_along(width, height, channels_first=form == 1, grey=form == 2)
-            self._access = xla.BatchAccess(batch, self.task.seed)
+            self._access = xla.BatchAccess(batch, self.task.rewards, self.task.seed)
         return jnp.asarray(self._access.token)
 
     def close(self) -> None:
@@ -265,19 +266,15 @@ class _Form:
     """What calls look like: all that compiled programs need to know of a task. It holds nothing of any game."""
 
     def __init__(self, task: pp.Task, final: bool = False) -> None:
-        rewards = task.rewards
-        if rewards.looks:
+        if task.rewards.hook is not None:
             raise pp.UnknownOption(
-                "inside jax.jit a reward depends on the outcome of a step only: Rewards(solved, failed, step, no_effect); "
-                "write what depends on the board as a function of the observation"
+                "a reward hook is Python and cannot run inside jax.jit: write it as a function of the observation, "
+                "and add what it pays to the timestep's reward"
             )
         encoder = task.encoder
         if isinstance(encoder, Text):
             raise pp.UnknownOption('JAX has no arrays of text: choose another observation than "text"')
         self.task, self.encoder, self.final = task, encoder, final
-        # By changed (-1: the game was over before), then by status, with a failure, -1, at the end.
-        paid = np.array([rewards.by_status + rewards.no_effect, rewards.by_status, np.zeros(3)])
-        self.paid = paid.astype(np.float32)
         self.picture: tuple[int, int, int] | None = None
         if isinstance(encoder, Pixels):
             self.picture = (*encoder.size, picture_form(encoder.channels_first, encoder.grey))
@@ -289,15 +286,16 @@ class _Form:
     def shapes(
         self, lead: tuple[int, ...], first: jax.ShapeDtypeStruct, final: bool = False
     ) -> list[jax.ShapeDtypeStruct]:
-        """The results of a call: the first, then records, masks, outcomes and pictures; then how episodes ended."""
+        """The results of a call: the first, then records, masks, outcomes, rewards, pictures; then how episodes ended."""
         seen = [
             jax.ShapeDtypeStruct((*lead, self.task.layout.record_size), jnp.uint8),
             jax.ShapeDtypeStruct((*lead, len(self.task.actions)), jnp.bool_),
             jax.ShapeDtypeStruct((*lead, len(OUTCOME)), jnp.int32),
+            jax.ShapeDtypeStruct(lead, jnp.float32),
         ]
         if self.picture:
             seen.append(jax.ShapeDtypeStruct((*lead, *self.picture_shape), jnp.uint8))
-        return [first, *seen, *([seen[0], seen[1], *seen[3:]] if final else [])]
+        return [first, *seen, *([*seen[:2], *seen[4:]] if final else [])]
 
     def observe(self, records: jax.Array, pictures: Any) -> Any:  # noqa: ANN401 (as the tree has it)
         """The observations of records."""
@@ -311,10 +309,8 @@ class _Form:
 
     def timestep(self, results: list[jax.Array], returns: Any = None) -> Timestep:  # noqa: ANN401 (an array or None)
         """What a step led to, from the results of its call without the first."""
-        records, mask, outcomes, *rest = results
-        changed, status, _, _, steps, ended = (outcomes[..., at] for at in range(len(OUTCOME)))
-        reward = jnp.asarray(self.paid)[changed, status]
-        reward = jnp.where(steps == 0, jnp.float32(0), reward)
+        records, mask, outcomes, reward, *rest = results
+        _, status, _, _, steps, ended = (outcomes[..., at] for at in range(len(OUTCOME)))
         now = rest.pop(0) if self.picture else None
         final_observation = final_mask = None
         if rest:
@@ -453,7 +449,7 @@ def _call_pure(
 ) -> tuple[jax.Array, Timestep]:
     _register()
     task = form.task
-    which = _fixed(task.puzzle, task.game_id or task.params)
+    which = fixed_game(task.puzzle, task.game_id or task.params)
     width, height, picture = form.picture or (0, 0, 0)
     attributes = {
         "puzzle": task.puzzle,
@@ -466,6 +462,10 @@ def _call_pure(
         "width": np.int64(width),
         "height": np.int64(height),
         "form": np.int64(picture),
+        **{
+            name: (np.int64 if isinstance(number, int) else np.float64)(number)
+            for name, number in task.rewards.numbers(task.spec, task.params).items()
+        },
     }
     shapes = form.shapes(lead, jax.ShapeDtypeStruct((*lead, size), jnp.uint8))
     state, *results = jax.ffi.ffi_call(name, shapes, vmap_method="broadcast_all")(*arguments, **attributes)

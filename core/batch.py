@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from .limits import (
 )
 from .puzzle_spec import PuzzleSpec, canonical_params, handle, layout, spec
 from .session import Observation, Session, Status
+
+if TYPE_CHECKING:
+    from .rewards import Rewards
 
 Array = np.ndarray[Any, Any]
 Policy = Literal["random", "masked"]
@@ -86,13 +89,13 @@ class Batch:
     ) -> None:
         self._handle: Any = None
         self.spec = spec(puzzle)
-        which = _fixed(puzzle, params)
+        which = fixed_game(puzzle, params)
         self.params = which.params
         n = self.num_envs = check_num_envs(num_envs)
         self.undo, self.timeout, self.autoreset = bool(undo), check_timeout(timeout), _choice(_AUTORESET, autoreset)
         max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
         result = ffi.new("pz_batch **")
-        task, self._texts = _native_task(which, self.spec, self.undo, max_steps, max_repeats, self.timeout)
+        task, self._texts = native_task(which, self.spec, self.undo, max_steps, max_repeats, self.timeout)
         code = lib.pz_batch_new(task, n, check_threads(threads), result)
         if code:
             raise_for(code, f"{self.spec.name} {self.params}")
@@ -248,6 +251,21 @@ class Batch:
         self._buffers = buffers
         return frames, final
 
+    def pay_along(self, rewards: Rewards) -> Array:
+        """From now on reckon with every step what it pays, in the same call, by all of ``rewards`` but its hook.
+
+        Returns a live array: float64, 0 where a step only began the next episode.
+        """
+        paid = np.zeros(self.num_envs)[:]
+        self._kept.append(ffi.from_buffer("double[]", paid))
+        buffers = ffi.new("pz_batch_buffers *", self._buffers[0])
+        buffers.rewards, buffers.rewards_size = self._kept[-1], paid.nbytes
+        for name, number in rewards.numbers(self.spec, self.params).items():
+            setattr(buffers.pay, name, number)
+        self._check(lib.pz_batch_bind(self._open(), buffers))
+        self._buffers = buffers
+        return paid
+
     def session(self, slot: int) -> Session:
         """An independent copy of the session in a slot."""
         try:
@@ -350,7 +368,7 @@ def _choice(choices: dict[str, int], given: object) -> Any:  # noqa: ANN401 (the
     return name
 
 
-def _native_task(
+def native_task(
     which: GameID, about: PuzzleSpec, undo: bool, max_steps: int, max_repeats: int, timeout: float
 ) -> tuple[Any, list[Any]]:
     """The C side's record of what is played, and the texts that it points to."""
@@ -363,7 +381,7 @@ def _native_task(
     return task, texts
 
 
-def _fixed(puzzle: str, params: str | None) -> GameID:
+def fixed_game(puzzle: str, params: str | None) -> GameID:
     """Parameters, and the one instance that they name, if any."""
     if names_instance(params):
         return parse_game_id(puzzle, params)  # type: ignore[arg-type]
@@ -380,6 +398,8 @@ class Rollout:
     """Steps that each took."""
     seeds: Array
     """Seed of each instance."""
+    actions: Array | None = None
+    """With ``record``: the actions of each episode, a row of ``max_steps`` of which the first ``steps`` count."""
 
     @property
     def solved(self) -> Array:
@@ -415,26 +435,30 @@ def rollout(
     max_repeats: int = 0,
     timeout: float = DEFAULT_TIMEOUT,
     threads: int = 0,
+    record: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Rollout:
     """Play whole episodes in C with uniformly random actions, or random ones among the legal.
 
     Episode k plays instance k of the seed's stream (or ``seeds[k]``), with actions that are a function of that
-    instance's seed: the result does not depend on the number of threads.
+    instance's seed: the result does not depend on the number of threads. With ``record`` the actions are kept.
     """
     policy = _choice(_POLICIES, policy)
     threads = check_threads(threads)
     about = spec(puzzle)
-    which = _fixed(puzzle, params)
+    which = fixed_game(puzzle, params)
     params = which.params
     limits = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats), check_timeout(timeout)
-    task, _texts = _native_task(which, about, bool(undo), *limits)
+    task, _texts = native_task(which, about, bool(undo), *limits)
     if seeds is None:
         first = random_seed() if seed is None else check_seed(seed)
         count = whole(episodes, "episodes", 0, MAX_EPISODES)
         seeds = [episode_seed(first, episode) for episode in range(count)]
     each = np.array([check_seed(one) for one in seeds], np.uint64)
     status, steps = np.zeros(len(each), np.int32), np.zeros(len(each), np.int32)
+    if record and not limits[0]:
+        raise UnknownOption("to record, a rollout needs max_steps")
+    actions = np.zeros((len(each), limits[0]), np.uint8) if record else None
     done = np.zeros(1, np.int64)
     finished = threading.Event()
 
@@ -454,6 +478,7 @@ def rollout(
             ffi.from_buffer("uint64_t[]", each),
             ffi.from_buffer("int32_t[]", status),
             ffi.from_buffer("int32_t[]", steps),
+            ffi.NULL if actions is None else ffi.from_buffer("uint8_t[]", actions),
             ffi.from_buffer("int64_t[]", done),
         )
     finally:
@@ -464,4 +489,4 @@ def rollout(
         raise_for(code, f"{about.name} {params}")
     if progress:
         progress(len(each))
-    return Rollout(status, steps, each)
+    return Rollout(status, steps, each, actions)

@@ -66,6 +66,9 @@ class Rewards:
                 raise TypeError(f"{field.name} is a number, not {quote(value)}")
             if not np.isfinite(value):
                 raise ValueError(f"{field.name} is a finite number, not {value}")
+        for name in ("solution_fields", "error_fields"):  # a record that may be hashed holds no lists
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.hook is not None and not callable(self.hook):
             raise TypeError(f"a hook is a function of (before, after), not {quote(self.hook)}")
         if self.batched and self.hook is None:
@@ -127,6 +130,16 @@ class Rewards:
             return tuple(self.error_fields)
         return tuple(field.name for field in spec.fields(params) if "errors" in field.name.split("_"))
 
+    def numbers(self, spec: PuzzleSpec, params: str) -> dict[str, float | int]:
+        """All but the hook as the C side takes it: numbers, and the fields of ``solution`` and ``errors`` as bits."""
+        names = [field.name for field in spec.fields(params)]
+        counted = self.counted(spec, params) if self.errors else ()
+        return {
+            **{field.name: float(getattr(self, field.name)) for field in fields(self)[:6]},
+            "compared": sum(1 << names.index(name) for name in set(self.solution_fields or ())),
+            "counted": sum(1 << names.index(name) for name in set(counted)),
+        }
+
 
 PAPER_REWARDS = Rewards(solved=100.0, failed=-100.0)
 """What the paper's environment pays."""
@@ -162,31 +175,13 @@ class _Solution:
     def _wrong(self, now: Observation) -> int:
         return sum(int(np.count_nonzero(now[name] != wanted)) for name, wanted in self._wanted.items())
 
-    def value(self, status: int, now: Observation, session: Callable[[], Session]) -> float | None:
+    def value(self, session: Session) -> float | None:
         """Minus the share of the way that is left; None where no solution is known yet."""
         if not self._wanted:
-            self._look_for(session())
+            self._look_for(session)
             if not self._wanted:
                 return None
-        return 0.0 if status > 0 else -self._wrong(now) / max(1, self._wrong_at_start)
-
-
-def _potential(
-    rewards: Rewards,
-    counted: Sequence[str],
-    solution: _Solution | None,
-    status: int,
-    now: Observation,
-    session: Callable[[], Session],
-) -> float | None:
-    """What ``solution`` and ``errors`` pay the change of, for one game; None where no solution is known yet."""
-    total = 0.0
-    if solution is not None:
-        way = solution.value(status, now, session)
-        if way is None:
-            return None
-        total += rewards.solution * way
-    return total + rewards.errors * sum(int(np.count_nonzero(now[name])) for name in counted)
+        return 0.0 if session.status > 0 else -self._wrong(session.observe(copy=False)) / max(1, self._wrong_at_start)
 
 
 class GamePay:
@@ -234,8 +229,15 @@ class GamePay:
         return paid + self._for_board(session) if self._looks else paid
 
     def _value(self, session: Session) -> float | None:
+        """What ``solution`` and ``errors`` pay the change of, as native/session/pay.c has it for many games at once."""
+        total = 0.0
+        if self._solution is not None:
+            way = self._solution.value(session)
+            if way is None:
+                return None
+            total += self.rewards.solution * way
         now = session.observe(copy=False)
-        return _potential(self.rewards, self._counted, self._solution, session.status, now, lambda: session)
+        return total + self.rewards.errors * sum(int(np.count_nonzero(now[name])) for name in self._counted)
 
     def _for_board(self, session: Session) -> float:
         paid = 0.0
@@ -274,50 +276,24 @@ class BatchPay:
 
     def __init__(self, rewards: Rewards, batch: Batch) -> None:
         self.rewards = rewards.checked(batch.spec, batch.params)
-        self._by_status = rewards.by_status
-        self._counted = rewards.counted(batch.spec, batch.params) if rewards.errors else ()
+        self._paid = batch.pay_along(rewards)
         self._before: Observation = {}
-        self._solutions: list[_Solution | None] = [None] * batch.num_envs
-        self._potential = np.full(batch.num_envs, np.nan)
 
-    def start(self, batch: Batch, which: Array | None = None) -> None:
+    def start(self, batch: Batch) -> None:
         """New games begin in all slots, or in some."""
-        if not self.rewards.looks:
-            return
-        self._before = _copies(batch.result.observation)
-        slots = np.arange(batch.num_envs) if which is None else np.flatnonzero(which)
-        self._begin(batch, slots, batch.result.status)
-
-    def _begin(self, batch: Batch, slots: Array, status: Array) -> None:
-        """Take the potential of slots whose games are new."""
-        if self.rewards.solution:
-            for slot in slots.tolist():
-                self._solutions[slot] = _Solution(batch.session(slot), self.rewards.solution_fields)
-        for slot in slots.tolist() if self.rewards.solution or self._counted else ():
-            self._potential[slot] = self._value(batch, slot, int(status[slot]), batch.result.observation)
-
-    def _value(self, batch: Batch, slot: int, status: int, fields: Observation) -> float:
-        """The potential of a slot, NaN where it cannot be told yet."""
-        now = {name: view[slot] for name, view in fields.items()}
-        known = self._solutions[slot]
-        value = _potential(self.rewards, self._counted, known, status, now, lambda: batch.session(slot))
-        return np.nan if value is None else value
+        if self.rewards.hook is not None:
+            self._before = _copies(batch.result.observation)
 
     def __call__(self, batch: Batch) -> Array:
         """What the step that was just taken pays in each slot; nothing where it only began the next game."""
-        result = batch.result
-        paid = self._by_status[result.status]
-        if self.rewards.no_effect:
-            paid += self.rewards.no_effect * (result.changed == 0)
-        fresh = result.steps == 0
-        if self.rewards.looks:
-            self._add_for_boards(batch, paid, fresh)
-        paid[fresh] = 0.0
+        paid: Array = self._paid.copy()
+        if self.rewards.hook is not None:
+            self._add_hooked(batch, paid)
         return paid
 
-    def _add_for_boards(self, batch: Batch, paid: Array, fresh: Array) -> None:
+    def _add_hooked(self, batch: Batch, paid: Array) -> None:
         result, now = batch.result, _copies(batch.result.observation)
-        over = result.ended != 0
+        over, fresh = result.ended != 0, result.steps == 0
         after = now
         if batch.autoreset == "same_step" and over.any():
             # The next game is there already: what the step led to is the end of the last one.
@@ -326,19 +302,8 @@ class BatchPay:
                 name: np.where(over.reshape(-1, *[1] * (view.ndim - 1)), final[name], view)
                 for name, view in now.items()
             }
-        if self.rewards.hook is not None:
-            paid += self._hooked(after, fresh)
-        if self.rewards.solution or self._counted:
-            for slot in np.flatnonzero(~fresh).tolist():
-                value = self._value(batch, slot, int(result.status[slot]), after)
-                if not np.isnan(value) and not np.isnan(self._potential[slot]):
-                    paid[slot] += value - self._potential[slot]
-                self._potential[slot] = value
+        paid += np.where(fresh, 0.0, self._hooked(after, fresh))
         self._before = now
-        begun = over if batch.autoreset == "same_step" else fresh
-        self._begin(
-            batch, np.flatnonzero(begun), np.zeros(batch.num_envs, np.int32) if begun is over else result.status
-        )
 
     def _hooked(self, after: Observation, fresh: Array) -> Array:
         n, hook = len(fresh), self.rewards.hook

@@ -391,7 +391,7 @@ class BatchEpisodes:
         self.batch.reset(seed, which=which)
         self._seed = None  # only now: a reset that failed does not use it up
         self._name_games(np.arange(self.num_envs) if which is None else np.flatnonzero(which))
-        self._pay.start(self.batch, which)
+        self._pay.start(self.batch)
 
     def _name_games(self, slots: Array) -> None:
         if self.task.game_id is None and len(slots):

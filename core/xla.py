@@ -9,12 +9,13 @@ import numpy as np
 
 from . import _native
 from ._native import ffi, lib
-from .batch import _fixed, _native_task
+from .batch import fixed_game, native_task
 from .errors import EngineError, raise_for
 from .game_id import check_seed, random_seed
 
 if TYPE_CHECKING:
     from .batch import Batch
+    from .rewards import Rewards
     from .task import Task
 
 Array = np.ndarray[Any, Any]
@@ -38,19 +39,19 @@ class BatchAccess:
 
     Args:
         batch: to be stepped with the same-step autoreset; nobody else may step it.
+        rewards: what is paid, all but a hook.
         seed: slot i that is reset without a seed begins with the stream of ``seed + i``; ``None`` draws one for each.
     """
 
-    def __init__(self, batch: Batch, seed: int | None = None) -> None:
+    def __init__(self, batch: Batch, rewards: Rewards, seed: int | None = None) -> None:
+        batch.pay_along(rewards)
         n = batch.num_envs
         seeds = [random_seed() if seed is None else check_seed(seed + slot) for slot in range(n)]
         self.token = np.zeros(4, np.uint32)
         """What a first reset takes."""
-        self._actions = np.zeros(n, np.int64)  # where a call puts them for the batch
         code = lib.pz_xla_open(
             batch._open(),
             batch._buffers,
-            ffi.from_buffer("int64_t[]", self._actions),
             n,
             len(batch.actions),
             ffi.from_buffer("uint64_t[]", np.array(seeds, np.uint64)),
@@ -65,12 +66,14 @@ class BatchAccess:
 
 def snapshot_bound(task: Task) -> int:
     """How many bytes to give to snapshots of a task: somewhat more than the largest of several instances takes."""
-    which = _fixed(task.puzzle, task.game_id or task.params)
-    native, _texts = _native_task(which, task.spec, False, task.max_steps, 0, task.timeout)
+    which = fixed_game(task.puzzle, task.game_id or task.params)
+    native, _texts = native_task(which, task.spec, False, task.max_steps, 0, task.timeout)
+    native.pay = pay = ffi.new("pz_pay *", task.rewards.numbers(task.spec, task.params))
     size, most = ffi.new("int64_t *"), 0
     for seed in range(MEASURED):
         code = lib.pz_snapshot_measure(native, seed, size)
         if code:
             raise_for(code, f"{task.puzzle} {task.params}")
         most = max(most, size[0])
+    del pay  # which had to live until here: the task points to it
     return -(-(most * 5 // 4 + 64) // 64) * 64

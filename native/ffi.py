@@ -28,11 +28,12 @@ typedef struct { void *record; uint8_t *mask; pz_outcome *outcome; int64_t recor
 typedef struct { int32_t x, y, align; uint8_t colour[4]; char text[...]; } pz_label;
 typedef struct pz_session pz_session;
 typedef struct pz_batch pz_batch;
-typedef struct { const pz_puzzle *puzzle; const char *params, *seed, *desc; int flags, max_steps, max_repeats; double timeout; }
-    pz_task;
+typedef struct { double solved, failed, step, no_effect, solution, errors; uint32_t compared, counted; } pz_pay;
+typedef struct { const pz_puzzle *puzzle; const char *params, *seed, *desc; int flags, max_steps, max_repeats; double timeout;
+    const pz_pay *pay; } pz_task;
 typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks,
-    *frames, *final_frames; int32_t width, height, form; int64_t records_size, masks_size, outcomes_size, frames_size; }
-    pz_batch_buffers;
+    *frames, *final_frames; int32_t width, height, form; double *rewards; pz_pay pay; int64_t records_size, masks_size,
+    outcomes_size, rewards_size, frames_size; } pz_batch_buffers;
 
 double pz_max_cells;
 size_t pz_pool_limit;
@@ -99,14 +100,14 @@ int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autore
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);
 int pz_failed_slot(void);
 int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *episodes, uint8_t *begun);
-int pz_xla_open(pz_batch *batch, const pz_batch_buffers *buffers, int64_t *actions, int n, int n_actions,
-                const uint64_t *seeds, uint32_t *token);
+int pz_xla_open(pz_batch *batch, const pz_batch_buffers *buffers, int n, int n_actions, const uint64_t *seeds,
+                uint32_t *token);
 void pz_xla_close(uint32_t id);
 int pz_xla_use_version(int major, int minor);
 int pz_xla_capsules(void);
 int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size);
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
-               int32_t *steps, volatile int64_t *progress);
+               int32_t *steps, uint8_t *actions, volatile int64_t *progress);
 int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
             int64_t *changed);
 

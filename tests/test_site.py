@@ -27,6 +27,7 @@ PAGES = (
     "concepts/",
     "glossary/",
     "random/",
+    "agents/",
     "trained/",
     "speed/",
     "experts/",

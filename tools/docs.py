@@ -95,6 +95,7 @@ Random play: every action equally likely, 1,000 games of at most 10,000 steps ([
 | --- | --- |
 | [Random play](random.md) | the paper's figures again: 37 of 43 settings within 3 points of success and 15% of length |
 | [Experts](experts.md) | {solved} of {seeds} games solved, at both of the paper's levels, through the keys that an agent has |
+| [Agents that have learned](agents.md) | networks trained by fixed recipes, which play with NumPy alone: success within the bound, path lengths, unseen instances |
 | [Trained agents](trained.md) | MaskablePPO after 300,000 steps: {trained} |
 | [Demonstrations](demonstrations.md) | imitating the expert solves Solo, Loopy and Pearl, which no agent of the paper did |
 | [Speed](speed.md) | {speed} steps a second from a batch on two cores, with observations and masks |

@@ -11,6 +11,7 @@ try:
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the command line needs an extra: pip install 'puzzleport[cli]' ({error})")
 
+from .agents import agents
 from .bench import bench
 from .common import Commands
 from .compare import compare
@@ -22,7 +23,9 @@ from .mcp import mcp
 from .play import play
 from .record import record
 from .serve import serve
+from .table import table
 from .train import train
+from .verify import verify
 from .watch import watch
 
 
@@ -50,8 +53,11 @@ for command in (
     record,
     evaluate,
     evalset,
+    verify,
     compare,
     train,
+    agents,
+    table,
     demos,
     generate,
     bench,

@@ -100,6 +100,11 @@ static bool start_episode(pz_batch *b, int at)
         pz_session_limit(fresh, b->task.max_steps, b->task.max_repeats);
         bind_slot(b, at);
     }
+    if (b->buffers->rewards && (error = pz_pay_look(place->session, &b->buffers->pay))) {
+        note_error(b, at, error);
+        place->ended = PZ_TRUNCATED;
+        return false;
+    }
     place->ended = place->session->outcome->ended;
     pz_prefetch_request(b->prefetch, at, place->seed, place->episode + 1);
     if (b->buffers->frames) draw_slot(b, at, b->buffers, b->buffers->frames);
@@ -111,6 +116,7 @@ static void reset_slots(void *context, int64_t from, int64_t to)
     pz_batch *b = context;
     for (int at = (int)from; at < to; at++) {
         if (!b->chosen[at]) continue;
+        if (b->buffers->rewards) b->buffers->rewards[at] = 0;
         if (start_episode(b, at)) b->buffers->outcomes[at] = *b->slots[at].session->outcome;
     }
 }
@@ -141,6 +147,7 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
     slot *place = &b->slots[at];
     pz_session *s = place->session;
     if (place->ended || !s) {
+        if (b->buffers->rewards) b->buffers->rewards[at] = 0;
         if (b->autoreset == PZ_AUTORESET_OFF || !place->begun) return;
         /* The action is ignored: this step shows the first observation of the next episode. */
         place->episode++;
@@ -151,6 +158,7 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
     guard->session = s;
     guard->started = 0;
     pz_step_guarded(s, b->actions[at], false);
+    if (b->buffers->rewards) b->buffers->rewards[at] = pz_pay_step(s, &b->buffers->pay);
     finish_step(b, at);
 }
 
@@ -347,13 +355,18 @@ int pz_batch_bind(pz_batch *b, const pz_batch_buffers *to)
     if (refused) return refused;
     if (to->records_size != (int64_t)b->n * b->layout.record_size || to->masks_size != (int64_t)b->n * b->n_actions ||
         to->outcomes_size != (int64_t)b->n * (int64_t)sizeof *to->outcomes ||
+        (to->rewards && to->rewards_size != (int64_t)b->n * (int64_t)sizeof *to->rewards) ||
         (to->frames && to->frames_size != b->n * picture_bytes(to->width, to->height, to->form)))
         return release(b, wrong_size());
     pz_batch_buffers *next = b->buffers == b->both ? b->both + 1 : b->both;
     *next = *to;
     b->buffers = next;
-    for (int at = 0; at < b->n; at++) bind_slot(b, at);
-    return release(b, PZ_OK);
+    int error = PZ_OK;
+    for (int at = 0; at < b->n; at++) {
+        bind_slot(b, at);
+        if (to->rewards && b->slots[at].session && !error) error = pz_pay_look(b->slots[at].session, &to->pay);
+    }
+    return release(b, error);
 }
 
 int pz_batch_reset(pz_batch *b, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which)

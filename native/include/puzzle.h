@@ -92,6 +92,18 @@ static inline const pz_span *pz_next_span(pz_writer *out, int count)
     return span;
 }
 
+static inline void pz_put_item(char *to, int itemsize, int64_t value)
+{
+    switch (itemsize) {
+    case 1: *(int8_t *)to = (int8_t)value; break;
+    case 2: *(int16_t *)to = (int16_t)value; break;
+    default: *(int32_t *)to = (int32_t)value; break;
+    }
+}
+
+/* In a field of more items, look at the clock after so many. */
+enum { PZ_STRETCH = 1 << 16 };
+
 /* Fill the next field, of n items: the item with index i is expr. */
 #define PZ_PUT(out, n, expr) \
     do { \
@@ -101,6 +113,13 @@ static inline const pz_span *pz_next_span(pz_writer *out, int count)
         int i; \
         if ((out)->check) \
             for (i = 0; i < pz_n; i++) pz_check_item(out, pz_s, (int64_t)(expr)); \
+        if (pz_n > PZ_STRETCH) { \
+            for (i = 0; i < pz_n; i++) { \
+                pz_put_item(pz_to + (size_t)i * (size_t)pz_s->itemsize, pz_s->itemsize, (int64_t)(expr)); \
+                if (i % PZ_STRETCH == 0) pz_burn(PZ_STRETCH >> 8); \
+            } \
+            break; \
+        } \
         switch (pz_s->itemsize) { \
         case 1: \
             for (i = 0; i < pz_n; i++) ((int8_t *)pz_to)[i] = (int8_t)(expr); \
@@ -119,12 +138,7 @@ static inline void pz_put1(pz_writer *out, int64_t value)
 {
     const pz_span *span = pz_next_span(out, 1);
     if (out->check) pz_check_item(out, span, value);
-    char *to = out->bytes + span->offset;
-    switch (span->itemsize) {
-    case 1: *(int8_t *)to = (int8_t)value; break;
-    case 2: *(int16_t *)to = (int16_t)value; break;
-    default: *(int32_t *)to = (int32_t)value; break;
-    }
+    pz_put_item(out->bytes + span->offset, span->itemsize, value);
 }
 
 /* Fill the next two fields, cursor_x and cursor_y. */
@@ -206,7 +220,8 @@ typedef struct pz_puzzle {
 
     /*
      * How boards and moves are written in words, one line for each thing; docs/language.md tells what the lines mean.
-     * "grid FIELD=SYMBOLS ..." is a board with one symbol for each value, "set FIELD KEY ..." a way to change it.
+     * "grid FIELD=SYMBOLS ..." is a board with one symbol for each value, "set FIELD KEY ..." a way to change it,
+     * "rule KIND ..." what a board can do wrong.
      */
     const char *words;
     const pz_action *actions;  /* the paper's, in its order; ends with a NULL name */

@@ -24,6 +24,16 @@ typedef struct pz_outcome {
 
 enum pz_end { PZ_GOES_ON = 0, PZ_TERMINATED = 1, PZ_TRUNCATED = 2 };
 
+/*
+ * What steps pay, as core/rewards.py has it: for each, by status, for the way to the solution and for errors on the
+ * board. The fields that these two count are bits, the first field's the lowest; no field to compare means those that
+ * the solution changes.
+ */
+typedef struct pz_pay {
+    double solved, failed, step, no_effect, solution, errors;
+    uint32_t compared, counted;
+} pz_pay;
+
 /* Parameters with more cells than this are refused. */
 extern double pz_max_cells;
 

@@ -1,20 +1,19 @@
 /*
  * Snapshots: a whole game as bytes of a fixed size. A step takes one and gives another, and nothing is kept in between
- * but a cache of games that are built already. There is no history in them, so no UNDO, and no count of repeats.
+ * but a cache of games that are built already. There is no history in them, so no UNDO, and no count of repeats. Where the
+ * way to the solution is paid, the solution is part of them.
  */
 #ifndef PZ_SNAPSHOT_H
 #define PZ_SNAPSHOT_H
 
 #include "batch.h"
 
-/* In an outcome's changed: the game was over before, and the step was none. */
-enum { PZ_OVER_BEFORE = -1 };
-
-/* Where a step writes what it led to; frame may be NULL. */
+/* Where a step writes what it led to and what it pays: nothing where the game was over before. frame may be NULL. */
 typedef struct pz_snapshot_view {
     uint8_t *bytes;
     uint8_t *record, *mask;
     pz_outcome *outcome;
+    float *reward;
     uint8_t *frame;
     int width, height, form;
 } pz_snapshot_view;

@@ -1,6 +1,6 @@
 /*
  * Stepping inside XLA's compiled programs (JAX). Two forms: batches, which a token names; and snapshots, whole games as
- * bytes. Nothing of XLA is needed to build this: batch/xla.c declares what it uses of its stable C interface.
+ * bytes. Nothing of XLA is needed to build this: batch/xla_call.h declares what it uses of its stable C interface.
  */
 #ifndef PZ_XLA_H
 #define PZ_XLA_H
@@ -14,11 +14,11 @@
 enum { PZ_XLA_TOKEN = 4 };
 
 /*
- * Let compiled programs step a batch through these buffers, which the batch is bound to; actions has room for n. Slots
- * that are reset without a seed begin the streams of these seeds. The token is the one for a first reset.
+ * Let compiled programs step a batch through these buffers, which the batch is bound to, rewards among them. Slots that
+ * are reset without a seed begin the streams of these seeds. The token is the one for a first reset.
  */
-int pz_xla_open(pz_batch *batch, const pz_batch_buffers *buffers, int64_t *actions, int n, int n_actions,
-                const uint64_t *seeds, uint32_t *token);
+int pz_xla_open(pz_batch *batch, const pz_batch_buffers *buffers, int n, int n_actions, const uint64_t *seeds,
+                uint32_t *token);
 /* From now on refuse its tokens; waits for a call that is under way. */
 void pz_xla_close(uint32_t id);
 

@@ -160,7 +160,8 @@ PZ_PUZZLE(mines,
     .ui_bools = PZ_BOOLS(PZ_BOOL(flash_is_death), PZ_BOOL(completed), PZ_BOOL(cur_visible)),
     .words = "grid numbers=# flags=.F exploded=.X\n"
              "do open SELECT\n"
-             "set flags SELECT2",
+             "set flags SELECT2\n"
+             "rule around numbers flags=F 8",
     .actions = pz_actions,
     .easiest = "4x4n2",
     .human = "9x9n10",

@@ -63,7 +63,8 @@ PZ_PUZZLE(pattern,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible)),
     .words = "grid squares=.BW fixed=.'\n"
-             "set squares SELECT SELECT2",
+             "set squares SELECT SELECT2\n"
+             "rule runs clues squares=B squares=.",
     .actions = pz_actions,
     .easiest = "3x2",
     .human = "10x10",

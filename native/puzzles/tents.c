@@ -90,7 +90,10 @@ PZ_PUZZLE(tents,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(drag_ok), PZ_BOOL(cdisp)),
     .words = "grid trees=.T marks=.AX\n"
-             "set marks SELECT SELECT2",
+             "set marks SELECT SELECT2\n"
+             "rule apart marks=A 8\n"
+             "rule beside marks=A trees\n"
+             "rule total marks=A row_clues column_clues",
     .actions = pz_actions,
     .easiest = "4x4de",
     .human = "8x8de",

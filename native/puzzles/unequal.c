@@ -81,7 +81,7 @@ PZ_PUZZLE(unequal,
     .ui_bools = PZ_BOOLS(PZ_BOOL(hshow), PZ_BOOL(hpencil), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .words = "grid digits=# fixed=.' errors=.!\n"
              "set digits\n"
-             "once digits",
+             "rule once digits",
     .actions = pz_actions,
     .easiest = "3de",
     .human = "4de",

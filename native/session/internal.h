@@ -20,6 +20,14 @@ typedef struct pz_player {
     int extra[PZ_EXTRA];
 } pz_player;
 
+/* The way to the solution of the present game, for what the board pays. */
+typedef struct pz_way {
+    char *solution; /* a record, NULL while none is known */
+    uint32_t compared;
+    int32_t wrong_at_start;
+    double potential;
+} pz_way;
+
 /* What every step touches stands first. */
 struct pz_session {
     /* What stays when the session takes over another game. */
@@ -59,6 +67,8 @@ struct pz_session {
     char *own_record;
 
     pz_picture *picture;  /* the last one drawn, NULL before; lies in the pool */
+
+    pz_way way;
 
     const pz_layout *layout; /* shared with all sessions of these parameters */
 };
@@ -126,10 +136,11 @@ extern double pz_step_timeout;
 
 /* ---- Building (build.c) ---- */
 
-/* A session without a game; the game of it, under a guard; the parameters alone. */
+/* A session without a game; the game of it, under a guard; the parameters alone, as they are and checked. */
 pz_session *pz_blank(const pz_puzzle *puzzle, int flags);
 void pz_build(pz_session *session);
 void pz_name_instance(pz_session *session);
+game_params *pz_read_params(const pz_puzzle *puzzle, const char *text);
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
 void pz_generate(pz_session *session); /* its description from its seed */
 /* After an undo: where it took back what had replaced the description, have the first one back. */
@@ -181,6 +192,13 @@ void pz_write_solution(pz_session *session, void *record);
 void pz_check_board(const pz_session *session, const game_state *state, int error);
 void pz_check_ui(const pz_session *session, int error);
 int32_t pz_item(const pz_field *field, const char *record, int i);
+
+/* ---- Pay (pay.c) ---- */
+
+/* Take the potential of a new game, outside any guard or within one; the solver may fail with its own error. */
+int pz_pay_look(pz_session *session, const pz_pay *pay);
+/* What the step that was just taken pays, under the caller's guard. */
+double pz_pay_step(pz_session *session, const pz_pay *pay);
 
 /* ---- Repeats (repeats.c) ---- */
 

@@ -6,6 +6,7 @@
  */
 #include "snapshot.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,16 +118,46 @@ static const char *get_text(reader *r)
 
 /* ---- Bodies ---- */
 
-static void put_body(writer *w, pz_session *s)
+/* Where the way to the solution is paid: how far it was, and where it leads. */
+typedef struct packed_way {
+    uint32_t known, compared;
+    int32_t wrong_at_start;
+} packed_way;
+
+static void put_way(writer *w, const pz_session *s)
+{
+    const pz_way *way = &s->way;
+    const packed_way packed = {way->solution != NULL, way->compared, way->wrong_at_start};
+    put(w, &packed, sizeof packed);
+    /* Always as many bytes: Mines learns its solution on the way. */
+    put(w, way->solution ? way->solution : s->record, (size_t)s->layout->record_size);
+}
+
+static void get_way(reader *r, pz_session *s)
+{
+    packed_way packed;
+    get(r, &packed, sizeof packed);
+    if (packed.known > 1 || packed.wrong_at_start < 0) pz_fail(PZ_CORRUPT, "this state holds a number out of range");
+    char *solution = s->way.solution ? s->way.solution : snewn(s->layout->record_size, char);
+    get(r, solution, (size_t)s->layout->record_size);
+    if (!packed.known) {
+        sfree(solution);
+        solution = NULL;
+    }
+    s->way = (pz_way){solution, packed.compared, packed.wrong_at_start, 0};
+}
+
+static void put_body(writer *w, pz_session *s, const pz_pay *pay)
 {
     w->visitor.visit = w->visitor.visit_bools = put_block;
     const int32_t numbers[4] = {s->outcome->changed == 1, s->outcome->moves, s->outcome->steps, s->max_steps};
     put(w, numbers, sizeof numbers);
     s->puzzle->visit(s->state, &w->visitor);
     pz_visit_ui(s, &w->visitor);
+    if (pay->solution) put_way(w, s);
 }
 
-static void get_body(const world *at, reader *r)
+static void get_body(const world *at, reader *r, const pz_pay *pay)
 {
     pz_session *s = at->session;
     r->visitor.visit = get_block;
@@ -143,6 +174,7 @@ static void get_body(const world *at, reader *r)
     s->puzzle->visit(state, &r->visitor);
     pz_copy_ui(s, s->ui, at->start_ui, state);
     pz_visit_ui(s, &r->visitor);
+    if (pay->solution) get_way(r, s);
     if (r->at != r->end) pz_fail(PZ_CORRUPT, "this state goes on after its end");
     pz_check_board(s, s->state, PZ_CORRUPT);
     pz_check_ui(s, PZ_CORRUPT);
@@ -245,7 +277,7 @@ static void write_snapshot(turn *t)
     put(&w, &sizes, sizeof sizes);
     put_head(&w, s);
     sizes.head = (uint32_t)(w.length - sizeof sizes);
-    put_body(&w, s);
+    put_body(&w, s, t->task->pay);
     sizes.body = (uint32_t)(w.length - sizeof sizes - sizes.head);
     t->used = (int64_t)w.length;
     if (!bytes) return;
@@ -267,22 +299,35 @@ static void measure_later(turn *t)
     if (t->used < first) t->used = first;
 }
 
+static void look(pz_session *s, const pz_pay *pay)
+{
+    int error = pz_pay_look(s, pay);
+    if (error) pz_fail(error, "%s", pz_last_error());
+}
+
 static void play(pz_session *s, void *context)
 {
     turn *t = context;
     bool over = false;
+    float paid = 0;
     if (t->start) {
         settle(t->at);
+        look(s, t->task->pay);
         s->max_steps = t->task->max_steps;
         s->outcome->ended = pz_end_of(s);
     } else {
-        get_body(t->at, &t->from);
+        get_body(t->at, &t->from, t->task->pay);
+        s->way.potential = NAN;
+        if (s->way.solution || !t->task->pay->solution) look(s, t->task->pay);
         if (t->action < 0 || t->action >= s->n_actions)
             pz_fail(PZ_BAD_ID, "the action %lld; %s has the actions 0 to %d", (long long)t->action, s->puzzle->name,
                     s->n_actions - 1);
         const char *desc = s->desc, *privdesc = s->privdesc;
         over = s->outcome->ended;
-        if (!over) pz_step_guarded(s, (int)t->action, true);
+        if (!over) {
+            pz_step_guarded(s, (int)t->action, true);
+            paid = (float)pz_pay_step(s, t->task->pay);
+        }
         t->moved_on = s->desc != desc || s->privdesc != privdesc;
         pz_write_mask(s);
     }
@@ -294,7 +339,7 @@ static void play(pz_session *s, void *context)
     memcpy(t->out->record, s->record, (size_t)s->layout->record_size);
     memcpy(t->out->mask, s->mask, (size_t)s->n_actions);
     *t->out->outcome = *s->outcome;
-    if (over) t->out->outcome->changed = PZ_OVER_BEFORE;
+    *t->out->reward = paid;
 }
 
 static int draw(turn *t)

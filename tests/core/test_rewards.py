@@ -178,6 +178,53 @@ def test_many_are_paid_as_one_is(rewards, autoreset):
     many.close()
 
 
+def shaped(puzzle: str) -> pp.Rewards:
+    """All that this puzzle can pay without a hook."""
+    return pp.Rewards(
+        step=-0.1,
+        no_effect=-0.3,
+        solution=2.0 if puzzle in SOLVABLE else 0.0,
+        errors=-0.25 if puzzle in MARKING else 0.0,
+    )
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES)
+def test_every_puzzle_pays_many_as_one(puzzle):
+    """Reckoned in C for many and in Python for one: the same numbers, to the last bit."""
+    played = task(puzzle, shaped(puzzle), max_steps=40)
+    many, single = pp.BatchEpisodes(played, 3), [pp.Episodes(played) for _ in range(3)]
+    many.start(seed=5)
+    for slot, one in enumerate(single):
+        one.start(seed=5 + slot)
+    random = np.random.default_rng(2)
+    for _ in range(100):
+        actions = random.integers(len(played.actions), size=3)
+        paid = []
+        for one, action in zip(single, actions, strict=True):
+            paid.append(one.step(int(action)))
+            if one.ended:
+                one.start()
+        assert many.step(actions).tolist() == paid
+    many.close()
+
+
+def test_a_game_that_is_over_pays_no_more():
+    many = pp.BatchEpisodes(task("fifteen", pp.Rewards(step=-1.0, solution=1.0), max_steps=2), 2, autoreset="off")
+    many.start(seed=1)
+    many.step([0, 0])
+    many.step([0, 0])
+    assert many.step([0, 0]).tolist() == [0.0, 0.0]
+
+
+def test_pay_that_begins_in_the_middle_of_games():
+    with pp.Batch("fifteen", "2x2", 2) as batch:
+        batch.reset(seed=3)
+        paid = batch.pay_along(pp.Rewards(solution=1.0))
+        batch.step([0, 1])
+        assert abs(paid).max() <= 2.0
+        assert batch.result.steps.tolist() == [1, 1]
+
+
 def test_both_forms_of_a_hook_pay_the_same():
     totals = []
     for rewards in (REWARDS["hook"], REWARDS["batched hook"]):

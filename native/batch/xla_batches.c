@@ -1,0 +1,296 @@
+/* Handlers that step a batch, which a token names. XLA calls them on threads of its own. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "batch/xla_call.h"
+#include "session/internal.h"
+#include "xla.h"
+
+typedef struct entry {
+    struct entry *next;
+    uint32_t id;
+    int users; /* guarded by the registry's lock, as are the links */
+    pid_t owner;
+    pthread_mutex_t lock;
+    bool open, started;
+    uint64_t count;
+    pz_batch *batch;
+    pz_batch_buffers buffers;
+    int n, n_actions;
+    size_t record_size;
+    int64_t *actions;
+    uint64_t *first, *seeds, *episodes;
+} entry;
+
+PZ_LOCK(registry)
+static entry *entries;
+static uint32_t last_id, process_tag;
+static pid_t tagged;
+
+/* Differs between processes, after a fork too. */
+static uint32_t this_process(void)
+{
+    const pid_t process = getpid();
+    if (tagged != process) {
+        const double now = pz_now();
+        process_tag = (uint32_t)pz_hash_bytes(&now, sizeof now, (uint64_t)process);
+        tagged = process;
+    }
+    return process_tag;
+}
+
+static void free_entry(entry *e)
+{
+    free(e->actions);
+    free(e->first);
+    free(e->seeds);
+    free(e->episodes);
+    free(e);
+}
+
+static void let_go(entry *e)
+{
+    pthread_mutex_lock(&registry);
+    const bool last = --e->users == 0;
+    pthread_mutex_unlock(&registry);
+    if (last) free_entry(e);
+}
+
+static entry *unlink_entry(uint32_t id)
+{
+    entry **link = &entries;
+    while (*link && (*link)->id != id) link = &(*link)->next;
+    entry *e = *link;
+    if (e) *link = e->next;
+    return e;
+}
+
+int pz_xla_open(pz_batch *batch, const pz_batch_buffers *buffers, int n, int n_actions, const uint64_t *seeds,
+                uint32_t *token)
+{
+    entry *e = calloc(1, sizeof *e);
+    if (!e) return pz_refuse(PZ_ENGINE, "out of memory");
+    const size_t size = (size_t)n * sizeof(uint64_t);
+    *e = (entry){.users = 1,
+                 .owner = getpid(),
+                 .open = true,
+                 .batch = batch,
+                 .buffers = *buffers,
+                 .n = n,
+                 .n_actions = n_actions,
+                 .record_size = (size_t)pz_batch_layout(batch)->record_size,
+                 .actions = malloc(size),
+                 .first = malloc(size),
+                 .seeds = malloc(size),
+                 .episodes = malloc(size)};
+    if (!e->actions || !e->first || !e->seeds || !e->episodes) {
+        free_entry(e);
+        return pz_refuse(PZ_ENGINE, "out of memory");
+    }
+    memcpy(e->first, seeds, size);
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_mutex_lock(&registry);
+    e->id = ++last_id;
+    e->next = entries;
+    entries = e;
+    token[0] = this_process();
+    pthread_mutex_unlock(&registry);
+    token[1] = e->id;
+    token[2] = token[3] = UINT32_MAX; /* whatever came before */
+    return PZ_OK;
+}
+
+void pz_xla_close(uint32_t id)
+{
+    pthread_mutex_lock(&registry);
+    entry *e = unlink_entry(id);
+    pthread_mutex_unlock(&registry);
+    if (!e || e->owner != getpid()) return; /* after a fork its lock may be held by a thread that is not here */
+    pthread_mutex_lock(&e->lock);
+    e->open = false;
+    pthread_mutex_unlock(&e->lock);
+    let_go(e);
+}
+
+/* The entry of a token, locked for this call, or NULL and the reason. */
+static entry *enter(const xla_call *call, const uint32_t *token, xla_error **error)
+{
+    pthread_mutex_lock(&registry);
+    const bool ours = token[0] == this_process();
+    entry *e = ours ? entries : NULL;
+    while (e && e->id != token[1]) e = e->next;
+    if (e) e->users++;
+    pthread_mutex_unlock(&registry);
+    if (e) {
+        pthread_mutex_lock(&e->lock);
+        const uint64_t count = token[2] | (uint64_t)token[3] << 32;
+        if (e->open && (count == e->count || count == UINT64_MAX)) return e;
+        *error = e->open
+                     ? xla_refuse(call, XLA_FAILED_PRECONDITION,
+                                  "puzzleport: this handle was used before (its step is %llu, the environment is at "
+                                  "%llu): go on with the handle that the last call returned",
+                                  (unsigned long long)count, (unsigned long long)e->count)
+                     : NULL;
+        pthread_mutex_unlock(&e->lock);
+        let_go(e);
+        if (*error) return NULL;
+    }
+    *error = xla_refuse(call, XLA_FAILED_PRECONDITION, "puzzleport: %s",
+                        ours ? "the environment of this handle was closed or deleted"
+                             : "this handle was made in another process; make an environment here and reset it");
+    return NULL;
+}
+
+static void leave(entry *e)
+{
+    pthread_mutex_unlock(&e->lock);
+    let_go(e);
+}
+
+/* What was seen last in an episode where it ended, and what is seen now elsewhere. */
+static void copy_ends(const entry *e, uint8_t *to, const uint8_t *now, const uint8_t *ends, size_t size)
+{
+    for (int at = 0; at < e->n; at++)
+        memcpy(to + (size_t)at * size, (e->buffers.outcomes[at].ended ? ends : now) + (size_t)at * size, size);
+}
+
+/*
+ * Results: token, records, masks, outcomes, rewards, pictures if there are any; then the ends of all but outcomes and
+ * rewards, if wanted.
+ */
+typedef struct outputs {
+    uint32_t *token;
+    uint8_t *records, *masks, *frames;
+    pz_outcome *outcomes;
+    float *rewards;
+    uint8_t *final_records, *final_masks, *final_frames;
+    size_t frame_size;
+} outputs;
+
+static bool find_outputs(const xla_call *call, const entry *e, outputs *out)
+{
+    const xla_buffers *results = &call->results;
+    const pz_batch_buffers *from = &e->buffers;
+    const int64_t n = e->n, records = n * (int64_t)e->record_size, masks = n * e->n_actions;
+    out->frame_size = (size_t)from->width * (size_t)from->height * (from->form & PZ_PICTURE_GREY ? 1 : 3);
+    const int64_t frames = n * (int64_t)out->frame_size;
+    int64_t at = 0;
+    out->token = xla_data_of(results, at++, XLA_U32, PZ_XLA_TOKEN);
+    out->records = xla_data_of(results, at++, XLA_U8, records);
+    out->masks = xla_data_of(results, at++, XLA_BOOL, masks);
+    out->outcomes = xla_data_of(results, at++, XLA_S32, n * 6);
+    out->rewards = xla_data_of(results, at++, XLA_F32, n);
+    out->frames = from->frames ? xla_data_of(results, at++, XLA_U8, frames) : NULL;
+    if (!out->token || !out->records || !out->masks || !out->outcomes || !out->rewards) return false;
+    if (from->frames && !out->frames) return false;
+    out->final_records = out->final_masks = out->final_frames = NULL;
+    if (at == results->size) return true;
+    out->final_records = xla_data_of(results, at++, XLA_U8, records);
+    out->final_masks = xla_data_of(results, at++, XLA_BOOL, masks);
+    out->final_frames = from->frames ? xla_data_of(results, at++, XLA_U8, frames) : NULL;
+    return out->final_records && out->final_masks && (!from->frames || out->final_frames) && at == results->size;
+}
+
+static void publish(entry *e, const outputs *out)
+{
+    const pz_batch_buffers *from = &e->buffers;
+    const size_t n = (size_t)e->n, mask = (size_t)e->n_actions;
+    e->count++;
+    memcpy(out->token, (uint32_t[]){process_tag, e->id, (uint32_t)e->count, (uint32_t)(e->count >> 32)},
+           PZ_XLA_TOKEN * sizeof(uint32_t));
+    memcpy(out->records, from->records, n * e->record_size);
+    memcpy(out->masks, from->masks, n * mask);
+    memcpy(out->outcomes, from->outcomes, n * sizeof *from->outcomes);
+    for (size_t at = 0; at < n; at++) out->rewards[at] = (float)from->rewards[at];
+    if (out->frames) memcpy(out->frames, from->frames, n * out->frame_size);
+    if (!out->final_records) return;
+    copy_ends(e, out->final_records, from->records, from->final_records, e->record_size);
+    copy_ends(e, out->final_masks, from->masks, from->final_masks, mask);
+    if (out->frames) copy_ends(e, out->final_frames, from->frames, from->final_frames, out->frame_size);
+}
+
+static xla_error *failed(const xla_call *call, entry *e, int error)
+{
+    e->count++; /* part of the batch may have moved on: the handle that was used is worth nothing now */
+    char where[64] = "";
+    const int slot = pz_failed_slot();
+    if (slot >= 0) snprintf(where, sizeof where, "slot %d: ", slot);
+    return xla_pass_on(call, error, where);
+}
+
+static xla_error *step_entry(const xla_call *call, entry *e)
+{
+    outputs out;
+    if (!find_outputs(call, e, &out) || !xla_read_actions(call, 1, e->n, e->actions))
+        return xla_refuse(call, XLA_INVALID_ARGUMENT,
+                          "puzzleport: this handle is of an environment with %d games of another form", e->n);
+    if (!e->started)
+        return xla_refuse(call, XLA_FAILED_PRECONDITION, "puzzleport: reset the environment before its first step");
+    for (int at = 0; at < e->n; at++)
+        if (e->actions[at] < 0 || e->actions[at] >= e->n_actions)
+            return xla_refuse(call, XLA_INVALID_ARGUMENT,
+                              "puzzleport: slot %d: the action %lld; the actions are 0 to %d", at,
+                              (long long)e->actions[at], e->n_actions - 1);
+    int error = pz_batch_step(e->batch, e->n, e->actions, PZ_AUTORESET_SAME_STEP);
+    if (error) return failed(call, e, error);
+    publish(e, &out);
+    return NULL;
+}
+
+/* Seeds come in three words: the low and the high half; and whether there is one (1), none (0), or a wrong one. */
+static xla_error *reset_entry(const xla_call *call, entry *e)
+{
+    outputs out;
+    const uint32_t *words = xla_data_of(&call->arguments, 1, XLA_U32, 3 * (int64_t)e->n);
+    if (!find_outputs(call, e, &out) || !words)
+        return xla_refuse(call, XLA_INVALID_ARGUMENT,
+                          "puzzleport: this handle is of an environment with %d games of another form", e->n);
+    uint8_t *begun = (uint8_t *)e->actions; /* which is free between two steps */
+    int error = pz_batch_streams(e->batch, e->n, e->seeds, e->episodes, begun);
+    if (error) return failed(call, e, error);
+    for (int at = 0; at < e->n; at++, words += 3) {
+        if (words[2] > 1)
+            return xla_refuse(call, XLA_INVALID_ARGUMENT, "puzzleport: slot %d: a seed is a whole number from 0 on",
+                              at);
+        if (words[2]) {
+            e->seeds[at] = words[0] | (uint64_t)words[1] << 32;
+            e->episodes[at] = 0;
+        } else if (begun[at]) {
+            e->episodes[at]++;
+        } else {
+            e->seeds[at] = e->first[at];
+            e->episodes[at] = 0;
+        }
+    }
+    error = pz_batch_reset(e->batch, e->n, e->seeds, e->episodes, NULL);
+    if (error) return failed(call, e, error);
+    e->started = true;
+    publish(e, &out);
+    return NULL;
+}
+
+static xla_error *on_entry(const xla_call *call, xla_error *(*work)(const xla_call *call, entry *e))
+{
+    xla_error *error = xla_check_form(call);
+    if (error) return error;
+    const uint32_t *token = xla_data_of(&call->arguments, 0, XLA_U32, PZ_XLA_TOKEN);
+    if (!token) return xla_refuse(call, XLA_INVALID_ARGUMENT, "puzzleport: this is no handle");
+    entry *e = enter(call, token, &error);
+    if (!e) return error;
+    error = work(call, e);
+    leave(e);
+    return error;
+}
+
+xla_error *xla_step(xla_call *call)
+{
+    return xla_answered(call) ? NULL : on_entry(call, step_entry);
+}
+
+xla_error *xla_reset(xla_call *call)
+{
+    return xla_answered(call) ? NULL : on_entry(call, reset_entry);
+}
