@@ -12,9 +12,10 @@ import sys
 import threading
 from pathlib import Path
 
+from selenium import webdriver
+
 import puzzleport as pp
 from puzzleport.studio import Studio
-from selenium import webdriver
 
 STEPS, SIDE = 200, 256
 SCRIPT = """
