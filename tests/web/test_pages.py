@@ -98,6 +98,21 @@ def test_the_expert_solves_on_the_page(address, browser, puzzle):
     assert not quiet(browser)
 
 
+def test_a_trained_policy_plays(address, browser):
+    agent = pp.agents.load("net")
+    visit(browser, address, "net", f"{agent.params}#1")
+    browser.execute_script("const speed = document.querySelector('[type=range]'); speed.max = 1000; speed.value = 1000")
+    choose(browser, "player", "trained")
+    until(browser, "document.querySelector('.pp-action').getAttribute('aria-label').endsWith('percent')")
+    chances = agent.probabilities(pp.Session("net", agent.params, 1))
+    told = [one.get_attribute("aria-label") for one in browser.find_elements("css selector", ".pp-action")]
+    assert [float(label.split(", ")[1].split()[0]) for label in told] == pytest.approx(100 * chances, abs=0.51)
+    browser.find_element("xpath", "//button[text()='run']").click()
+    until(browser, "document.querySelector('#board').dataset.status !== 'going on'")
+    assert status(browser) == "solved"
+    assert not quiet(browser)
+
+
 @pytest.mark.parametrize("width", [1400, 400])
 def test_every_puzzle_fits_at_human_level(address, browser, width):
     width_of(browser, width)
