@@ -38,7 +38,7 @@ from puzzleport.encode.one_hot import OneHot
 from puzzleport.encode.pixels import Pixels
 from puzzleport.encode.state import State
 from puzzleport.encode.text import Text
-from puzzleport.encode.tokens import Tokens, _position
+from puzzleport.encode.tokens import Tokens, position
 from puzzleport.errors import quote
 from puzzleport.game_id import check_seed, random_seed
 from puzzleport.limits import check_num_envs, picture_form
@@ -372,17 +372,17 @@ def _one_hot(encoder: OneHot, fields: Fields) -> jax.Array:
 
 def _tokens(encoder: Tokens, fields: Fields) -> dict[str, jax.Array]:
     lead = encoder.lead(fields)  # type: ignore[arg-type]
-    tokens = jnp.broadcast_to(encoder._blank, (*lead, *encoder._blank.shape))
-    for part in encoder._parts:
+    tokens = jnp.broadcast_to(encoder.blank, (*lead, *encoder.blank.shape))
+    for part in encoder.parts:
         values = jnp.transpose(fields[part.field.name], (*range(len(lead)), *(len(lead) + axis for axis in part.order)))
-        start, count = encoder._starts[part.group], encoder._counts[part.group]
+        start, count = encoder.starts[part.group], encoder.counts[part.group]
         numbers = values.reshape(*lead, count, -1).astype(jnp.int32) - part.low
         bits = ((numbers[..., None] >> jnp.arange(part.bits)) & 1).astype(jnp.float32).reshape(*lead, count, -1)
         tokens = tokens.at[..., start : start + count, part.column : part.column + bits.shape[-1]].set(bits)
-    for column, name, size in encoder._cursor:
+    for column, name, size in encoder.cursor:
         # From a table: sine and cosine have last digits that differ between libraries.
         field = next(field for field in encoder.layout.fields if field.name == name)
-        places = jnp.asarray(_position(np.arange(field.low, field.high + 1, dtype=field.dtype), size))
+        places = jnp.asarray(position(np.arange(field.low, field.high + 1, dtype=field.dtype), size))
         here = places[fields[name].astype(jnp.int32) - field.low]
         tokens = tokens.at[..., encoder.length - 1, column : column + 2].set(here)
     return {"tokens": tokens, "length": jnp.full((*lead, 1), encoder.length, jnp.int32)}

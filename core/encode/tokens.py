@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """How one field becomes columns of tokens."""
 
     field: Field
@@ -92,7 +92,8 @@ class Tokens(Encoder):
             raise InvalidParams(f"{puzzle}: {params} and {largest} have different fields")
         axes = _token_axes(puzzle, params)
         n_groups = 1 + max(group for _, group in axes.values())
-        self._parts: list[_Part] = []
+        # How tokens are made is public: an adapter may make them inside its compiled programs.
+        self.parts: list[Part] = []
         shapes: dict[int, tuple[int, ...]] = {}
         largest_shapes: dict[int, tuple[int, ...]] = {}
         column = 4 + n_groups
@@ -103,7 +104,7 @@ class Tokens(Encoder):
             fits = big.low <= field.low and field.high <= big.high
             if not fits or any(a > b for a, b in zip(field.shape, big.shape, strict=True)):
                 raise InvalidParams(f"{puzzle}: {field.name} is larger under {params} than under {largest}")
-            self._parts.append(_Part(field, order, group, column, big.low, bits))
+            self.parts.append(Part(field, order, group, column, big.low, bits))
             shapes[group] = tuple(field.shape[axis] for axis in token_axes)
             largest_shapes[group] = tuple(big.shape[axis] for axis in token_axes)
             column += bits * int(np.prod([field.shape[axis] for axis in order[len(token_axes) :]], dtype=int))
@@ -111,25 +112,25 @@ class Tokens(Encoder):
         # The rest comes last: it is there in every puzzle, and an encoder can take its place as the summary.
         groups = [*range(1, n_groups), 0]
         counts = {group: int(np.prod(shapes.get(group, ()), dtype=int)) for group in groups}
-        self._starts = dict(zip(groups, np.cumsum([0, *counts.values()]).tolist(), strict=False))
-        self._counts = counts
+        self.starts = dict(zip(groups, np.cumsum([0, *counts.values()]).tolist(), strict=False))
+        self.counts = counts
         self.length = sum(counts.values())
         largest_length = sum(int(np.prod(largest_shapes.get(group, ()), dtype=int)) for group in groups)
         self.max_length = largest_length if max_length is None else max_length
         if self.length > self.max_length:
             raise ValueError(f"{puzzle} {params} makes {self.length} tokens, more than {self.max_length}")
-        self._blank = np.zeros((self.max_length, self.width), np.float32)
+        self.blank = np.zeros((self.max_length, self.width), np.float32)
         for group in groups:
-            rows = slice(self._starts[group], self._starts[group] + counts[group])
-            self._blank[rows, 4 + group] = 1.0
+            rows = slice(self.starts[group], self.starts[group] + counts[group])
+            self.blank[rows, 4 + group] = 1.0
             shape = shapes.get(group, ())
             for axis, place in enumerate(np.indices(shape)[::-1]):  # columns first
-                self._blank[rows, 2 * axis : 2 * axis + 2] = _position(place.ravel(), shape[-1 - axis])
+                self.blank[rows, 2 * axis : 2 * axis + 2] = position(place.ravel(), shape[-1 - axis])
         self.tree = {
-            "tokens": Leaf(self._blank.shape, np.dtype(np.float32), -1.0, 1.0, "tokens"),
+            "tokens": Leaf(self.blank.shape, np.dtype(np.float32), -1.0, 1.0, "tokens"),
             "length": Leaf((1,), np.dtype(np.int32), 1, self.max_length, "length"),
         }
-        self._cursor = [
+        self.cursor = [
             (2 * axis, field.name, field.high + 1 + min(field.low, 0))
             for axis, name in enumerate(("cursor_x", "cursor_y"))
             for field in fields
@@ -143,21 +144,21 @@ class Tokens(Encoder):
     def tokens(self, state: dict[str, Array]) -> Array:
         """The tokens of one state, or of many along leading axes, padded with zeros."""
         lead = self.lead(state)
-        tokens: Array = np.broadcast_to(self._blank, (*lead, *self._blank.shape)).copy()
-        for part in self._parts:
+        tokens: Array = np.broadcast_to(self.blank, (*lead, *self.blank.shape)).copy()
+        for part in self.parts:
             values = state[part.field.name]
             values = np.transpose(values, (*range(len(lead)), *(len(lead) + axis for axis in part.order)))
-            start, count = self._starts[part.group], self._counts[part.group]
+            start, count = self.starts[part.group], self.counts[part.group]
             numbers = values.reshape(*lead, count, -1).astype(np.int64) - part.low
             bits = (numbers[..., None] >> np.arange(part.bits)) & 1
             bits = bits.reshape(*lead, count, -1)
             tokens[..., start : start + count, part.column : part.column + bits.shape[-1]] = bits
-        for column, name, size in self._cursor:
-            tokens[..., self.length - 1, column : column + 2] = _position(state[name], size)
+        for column, name, size in self.cursor:
+            tokens[..., self.length - 1, column : column + 2] = position(state[name], size)
         return tokens
 
 
-def _position(place: Array, size: int) -> Array:
+def position(place: Array, size: int) -> Array:
     """Half a turn from one end of an axis to the other: cells beside the board are told from those on it."""
     angle = np.pi * (place.astype(np.float32) + 0.5) / size
     both: Array = np.stack([np.sin(angle), np.cos(angle)], axis=-1)

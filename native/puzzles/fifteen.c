@@ -47,6 +47,15 @@ static char *pz_guide(const game_state *state, const char *aux)
     return dupstr(move);
 }
 
+/* An arrow moves a tile into the gap, where there is one on that side of it. */
+static int pz_legal(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action)
+{
+    const int gap_x = X(state, state->gap_pos), gap_y = Y(state, state->gap_pos);
+    int x = gap_x, y = gap_y;
+    move_cursor(ui->invert_cursor ? action->key : flip_cursor(action->key), &x, &y, state->w, state->h, false, NULL);
+    return x != gap_x || y != gap_y;
+}
+
 PZ_PUZZLE(fifteen,
     .title = "Fifteen",
     .rules = "Numbered tiles fill a frame but for one gap. Slide tiles into the gap until they stand in order, row by "
@@ -65,4 +74,5 @@ PZ_PUZZLE(fifteen,
     .fields = pz_fields,
     .observe = pz_observe,
     .moves_change = true,
+    .legal = pz_legal,
     .visit = pz_visit);
