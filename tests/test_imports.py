@@ -34,7 +34,7 @@ FRAMEWORKS = {
     "jax_train": {"jax", "optax"},
     "mcp": {"mcp", "PIL"},
     "minari": {"minari", "gymnasium", "h5py", "PIL"},
-    "openenv": {"openenv", "pydantic", "uvicorn"},
+    "openenv": {"openenv", "pydantic", "uvicorn", "fastapi"},
     "openspiel": {"pyspiel", "open_spiel"},
     "openspiel_bench": {"pyspiel", "open_spiel"},
     "pettingzoo": {"pettingzoo", "gymnasium"},
