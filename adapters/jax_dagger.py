@@ -57,7 +57,8 @@ class Settings:
 class Lessons(NamedTuple):
     """What an expert did. All arrays have room for all rounds."""
 
-    numbers: Array
+    seen: Array
+    """What the network sees, eight to a byte."""
     mask: Array
     action: Array
     left: Array
@@ -70,11 +71,11 @@ class DAgger:
     def __init__(self, model: Model, settings: Settings, steps: int) -> None:
         self.model, self.settings, self.total = model, settings, steps
         self.task = model.setup.task
-        count, actions = sum(int(np.prod(one.shape)) for one in model.layout.fields), len(self.task.actions)
+        self._sight = {name: np.asarray(one) for name, one in model.sight.items()}
         room = steps + 4096
         self._lessons = Lessons(
-            np.zeros((room, count), np.int16),
-            np.zeros((room, actions), np.bool_),
+            np.zeros((room, -(-len(self._sight["item"]) // 8)), np.uint8),
+            np.zeros((room, len(self.task.actions)), np.bool_),
             np.zeros(room, np.int32),
             np.zeros(room, np.int32),
         )
@@ -130,20 +131,21 @@ class DAgger:
         """Let an expert play to the end, and note what it does. A way that does not end in a solution is no lesson."""
         first = at = self.steps
         lessons, room = self._lessons, len(self._lessons.action)
-        expert = ExpertPolicy(self.task.puzzle)
+        expert, met = ExpertPolicy(self.task.puzzle), []
         with session:
             try:
                 plan = [] if session.spec.hidden else session.plan(LONGEST_PLAN)[::-1]
                 while not session.ended and at < room:
                     action = expert(session) if session.spec.hidden else plan.pop()
-                    lessons.numbers[at] = network.numbers(self.model.layout, session.observe(copy=False))
+                    met.append(network.numbers(self.model.layout, session.observe(copy=False)))
                     lessons.mask[at] = session.mask(copy=False)
                     lessons.action[at] = action
                     session.step(action)
                     at += 1
             except (pp.NoPlan, IndexError):
                 return
-            if session.status > 0:
+            if session.status > 0 and met:
+                lessons.seen[first:at] = np.packbits(network.look(self._sight, np.stack(met)), axis=-1)
                 lessons.left[first:at] = np.arange(at - first, 0, -1)
                 self.steps = at
 
@@ -174,7 +176,7 @@ class DAgger:
         return jax.random.categorical(key, log_chances(logits, self.model.legal(mask)))
 
     def _loss(self, weights: Weights, part: Lessons) -> jax.Array:
-        seen = self.model.look_at(jnp.asarray(part.numbers, jnp.int32))
+        seen = jnp.unpackbits(jnp.asarray(part.seen), axis=-1, count=len(self._sight["item"]))
         logits, value = self.model(weights, seen)
         log_probs = log_chances(logits, self.model.legal(jnp.asarray(part.mask)))
         chosen = jnp.take_along_axis(log_probs, jnp.asarray(part.action)[:, None], 1)[:, 0]

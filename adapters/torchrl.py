@@ -108,7 +108,7 @@ class PuzzleEnv(EnvBase):
         return self._result({})
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        if "_step" in tensordict.keys():  # noqa: SIM118 (a TensorDict is no dict)
+        if tensordict.get("_step", None) is not None:
             raise NotImplementedError("all games are stepped together: there is no _step mask for some of them")
         rewards = self._episodes.step(tensordict.get("action").numpy())
         return self._result({"reward": torch.from_numpy(rewards.astype(np.float32)[:, None])})
@@ -124,18 +124,19 @@ class PuzzleEnv(EnvBase):
             observation = self._state.views(self.task.layout.views(self.batch.records.copy()))
         else:
             observation = self._episodes.observation()
-        terminated, truncated = result.ended == 1, result.ended == 2
+        ended = result.ended[:, None]  # compared in this shape, so that nothing is reshaped afterwards
+        terminated, truncated, done = ended == 1, ended == 2, ended != 0
         mask = result.mask.copy()
-        if terminated.any():
+        if done.any():
             mask[~mask.any(axis=1)] = True
         return TensorDict._new_unsafe(
             {
                 "observation": tensors_of(observation, n),
                 "action_mask": torch.from_numpy(mask),
-                "is_success": torch.from_numpy((result.status > 0)[:, None]),
-                "terminated": torch.from_numpy(terminated[:, None]),
-                "truncated": torch.from_numpy(truncated[:, None]),
-                "done": torch.from_numpy((terminated | truncated)[:, None]),
+                "is_success": torch.from_numpy(result.status[:, None] > 0),
+                "terminated": torch.from_numpy(terminated),
+                "truncated": torch.from_numpy(truncated),
+                "done": torch.from_numpy(done),
                 **more,
             },
             self._size,

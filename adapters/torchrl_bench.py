@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from tensordict import TensorDict
 
 from puzzleport.batch import Batch
 from puzzleport.benchmark.settings import level_params
@@ -58,13 +59,20 @@ def measure(puzzle: str, level: str, seconds: float) -> Row:
     actions = choices(len(batch.actions))
     data = env.reset()
     batch_steps = [partial(batch.step, one) for one in actions]
-    env_steps = [partial(env.step, data.copy().set("action", torch.from_numpy(one))) for one in actions]
+    inputs = [TensorDict() for _ in actions]
+
+    def restart_env() -> None:
+        # What is stepped must hold no result of an earlier step, as in a rollout: TorchRL would merge the two.
+        env.batch.reset(1)
+        inputs[:] = [data.copy().set("action", torch.from_numpy(one)) for one in actions]
+
+    env_steps = [lambda at=at: env.step(inputs[at]) for at in range(len(actions))]
     row = best_of(
         lambda: Row(
             puzzle=puzzle,
             params=params,
             batch=rate(lambda: batch.reset(1), batch_steps, seconds),
-            env=rate(lambda: env.batch.reset(1), env_steps, seconds),
+            env=rate(restart_env, env_steps, seconds),
         )
     )
     batch.close()

@@ -72,6 +72,7 @@ class Batch:
         timeout: seconds that generating one puzzle may take.
         autoreset: ``"same_step"``: a finished episode is followed by the next one at once, and its last observation is in
             ``final``; ``"next_step"``: by the next step, whose action is ignored; ``"off"``: only by ``reset``.
+        exclude: the ``instance_hash`` of instances that the streams pass over.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Batch:
         max_repeats: int = 0,
         timeout: float = DEFAULT_TIMEOUT,
         autoreset: Autoreset = "same_step",
+        exclude: Sequence[int] = (),
     ) -> None:
         self._handle: Any = None
         self.spec = spec(puzzle)
@@ -96,6 +98,8 @@ class Batch:
         max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
         result = ffi.new("pz_batch **")
         task, self._texts = native_task(which, self.spec, self.undo, max_steps, max_repeats, self.timeout)
+        excluded = np.unique(np.array(exclude, np.uint64))
+        task.excluded, task.n_excluded = ffi.from_buffer("uint64_t[]", excluded), len(excluded)
         code = lib.pz_batch_new(task, n, check_threads(threads), result)
         if code:
             raise_for(code, f"{self.spec.name} {self.params}")

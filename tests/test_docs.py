@@ -83,7 +83,9 @@ NOT_RUN = {
     r"make ": "builds, or runs this test",
     r"native/checks/check\.sh": "is for a puzzle that is being written",
     r"python tools/docs\.py$": "takes minutes; its --check is a test above",
+    r"python tools/charts\.py": "plays for a minute; the check of the pages looks at its charts too",
     r"python tools/trained_table\.py": "trains for days",
+    r"puzzleport (serve|mcp)": "serves until it is ended; tests/adapters start both",
     r"puzzleport table": "trains for hours; tests/adapters/test_jax_train.py makes a small one",
     r"python tools/agents_table\.py": "writes into the package and the docs",
     r"puzzleport play": "waits for keys; tests/core/test_cli.py plays",
@@ -101,8 +103,10 @@ BRIEF = {
     "puzzleport train": "--steps 256 --episodes 2 --set updates=2",
     "puzzleport bench": "--seconds 0.001 --puzzle fifteen",
     "puzzleport bench gymnasium": "--seconds 0.001 --puzzle fifteen",
+    "puzzleport bench language": "--seconds 0.001 --puzzle fifteen --dialogues 4",
     "puzzleport bench pixels": "--seconds 0.001 --puzzle fifteen",
     "puzzleport bench search": "--instances 1 --simulations 2",
+    "python examples/openspiel_alphazero.py": "--minutes 0.001 --simulations 2 --max-steps 4",
     "python examples/clone_expert.py": "--demos 20 --epochs 1 --max-steps 20 --episodes 2 --steps 256",
 }
 """What is added to a command so that it takes seconds: where an option is given twice, the last one counts."""

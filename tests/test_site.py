@@ -38,6 +38,7 @@ PAGES = (
     "puzzles/loopy/",
     "start/gymnasium/",
     "start/rllib/",
+    "start/alphazero/",
     "api/puzzleport.session/",
 )
 

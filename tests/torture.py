@@ -286,11 +286,12 @@ def rlp() -> tuple[Any, Calls]:
 
     e = PaperEnv("net", params="3x3")
     e.reset(seed=1)
-    return e, {
+    calls: Calls = {
         "step": lambda: e.step(0),
         "reset": lambda: e.reset(seed=2),
         "state": lambda: e.set_state(e.get_state()),
     }
+    return e, bookkeeping(calls)
 
 
 def sb3() -> tuple[Any, Calls]:
@@ -367,10 +368,10 @@ ADAPTERS = (
     jax,
     reasoning_gym,
 )
-"""Not among them: minari and sb3_train, which have no object that is called, ray, which starts processes, and mcp, openenv
-and verifiers, whose servers are tested with their clients."""
+NO_OBJECT = ("minari", "sb3_train", "ray", "mcp", "openenv", "verifiers")
+"""Adapters with nothing to call from two threads: functions, workers in other processes, and servers."""
 THINGS = {thing.__name__: thing for thing in CORE + ADAPTERS}
-LIGHT = ("session", "batch", "tree", "gymnasium", "gymnasium_vector", "dm_env", "dm_env_batched", "rlp")
+LIGHT = ("session", "batch", "tree", "gymnasium", "gymnasium_vector", "dm_env", "dm_env_batched")
 """Those whose frameworks have no threads of their own, so that they may be forked."""
 REFUSALS = ("another thread", "reset it", "start anew", "in the middle of this call", "no game", "not held")
 

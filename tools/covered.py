@@ -49,6 +49,8 @@ class Copy:
         for folder in ("native", "core", "adapters", "tests", "docs", "examples", "tools", "requirements"):
             shutil.rmtree(root / folder, ignore_errors=True)
             shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in (root / "native").rglob("*.[ch]"):
+            file.touch()  # ninja looks at times only, and what was built last may be of a later version
         for name in ("pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "mkdocs.yml"):
             shutil.copy(ROOT / name, root / name)
         python = f"-DPython_EXECUTABLE={sys.executable}"
@@ -136,19 +138,26 @@ class Record:
 
     def _of_python(self, path: str, line: int, code: str) -> set[int]:
         around = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.stmt)]
-        around = [node for node in around if node.lineno <= line <= (node.end_lineno or 0)]
+        around = [node for node in around if _first(node) <= line <= (node.end_lineno or 0)]
+        if not around:
+            return self.of_file(path)
         around.sort(key=lambda node: (node.end_lineno or 0) - node.lineno)
         statement = around[0]
         body = getattr(statement, "body", None)
         end = max(statement.lineno, body[0].lineno - 1) if body else statement.end_lineno or 0
-        if found := self.of(path, range(statement.lineno, max(end, line) + 1)):
+        if found := self.of(path, range(_first(statement), max(end, line) + 1)):
             return found
-        if not self.imported.get(path, set()) & set(range(statement.lineno, end + 1)):
+        if not self.imported.get(path, set()) & set(range(_first(statement), end + 1)):
             return set()
         for node in around:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 return self.of(path, range(node.lineno, (node.end_lineno or 0) + 1))
         return self.of_file(path)
+
+
+def _first(node: ast.stmt) -> int:
+    """The line where a statement starts, its decorators included."""
+    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
 
 
 # ---- from what ran to lines
@@ -223,15 +232,16 @@ def collect(copy: Copy, folder: Path) -> Record:
     return record
 
 
-def run(jobs: int, tests: list[str]) -> None:
-    """Build a copy with counters, run the tests in it, and keep the record."""
+def run(jobs: int, tests: list[str], more: bool) -> None:
+    """Build a copy with counters, run the tests in it, and keep the record; with more, that of earlier runs too."""
     flags = "-DCMAKE_C_FLAGS_DEBUG=-g -Og"
     copy = Copy(COVERAGE / "tree", "-DCOVERAGE=ON", "-DCMAKE_BUILD_TYPE=Debug", flags)
     data = COVERAGE / "data"
-    shutil.rmtree(data, ignore_errors=True)
-    data.mkdir()
-    for counts in copy.root.rglob("*.gcda"):
-        counts.unlink()
+    if not more:
+        shutil.rmtree(data, ignore_errors=True)
+        for counts in copy.root.rglob("*.gcda"):
+            counts.unlink()
+    data.mkdir(exist_ok=True)
     (COVERAGE / "coveragerc").write_text(
         f"[run]\nbranch = true\nparallel = true\nsource = {copy.package}/puzzleport\ndata_file = {data}/coverage\n"
     )
@@ -306,13 +316,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("tests", nargs="*", default=["tests"], help="files or folders of tests")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--more", action="store_true", help="add to the record, as long as no source has changed")
     parser.add_argument("--combine", action="store_true", help="make the record of what has run so far")
     parser.add_argument("--table", action="store_true", help="show the last run's table again")
     options = parser.parse_args()
     if options.combine:
         combine()
     elif not options.table:
-        run(options.jobs, options.tests)
+        run(options.jobs, options.tests, options.more)
     print(table())
 
 

@@ -42,7 +42,7 @@ from tree import ROOT
 WORK = ROOT / "build" / "mutants"
 FIXED = ROOT / "tests" / "mutants.csv"
 EQUIVALENT = ROOT / "tests" / "mutants_equivalent.csv"
-PUZZLES = {path.stem for path in (ROOT / "native" / "puzzles").glob("*.c")}
+PUZZLES = sorted(path.stem for path in (ROOT / "native" / "puzzles").glob("*.c"))
 SLOWER = 10  # a mutant hangs when its tests take this many times as long as without it, and START more
 START = 60  # CPU seconds to start Python and import the frameworks
 
@@ -186,6 +186,7 @@ class Copy(covered.Copy):
         self.sound.mkdir(exist_ok=True)
         for module in (self.root / "module").glob("_native*.so"):
             shutil.copy(module, self.sound)
+        self.noticed = self.root / "chosen.json.failed"
         self.tester: subprocess.Popen[str] | None = None
 
     def outcome(self, mutant: Mutant, tests: list[str], seconds: float) -> str:
@@ -215,6 +216,7 @@ class Copy(covered.Copy):
         """Run some tests, in this order, until one fails."""
         chosen = self.root / "chosen.json"
         chosen.write_text(json.dumps(tests))
+        self.noticed.write_text("")
         files = dict.fromkeys(test.split("::")[0] for test in tests)
         asked = {
             "arguments": [*["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"], *files],
@@ -237,8 +239,6 @@ class Copy(covered.Copy):
         code = int(self.tester.stdout.readline())
         if code in (-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL):
             return "hung"
-        if code in (3, 4):  # pytest itself could not work, so it says nothing about the mutant
-            raise RuntimeError(f"pytest cannot run {asked['arguments']}: {code}")
         return "survived" if code in (0, 5) else "killed"  # 5: none of the tests exists
 
 
@@ -247,18 +247,10 @@ def choose(record: covered.Record, mutant: Mutant, budget: float) -> tuple[list[
 
     The core's come first: they need no framework, and an adapter's tests say the same about them, later.
     """
-    able = record.of_line(mutant.path, mutant.line, (ROOT / mutant.path).read_text())
-    able = {record.tests[test]: record.seconds[test] for test in able} | unrecorded(record, mutant.path)
-    families: dict[str, list[str]] = defaultdict(list)
-    for test in sorted(able, key=lambda one: (able[one], one)):
-        families[test.split("[")[0]].append(test)
-    ranked = sorted(
-        (not test.startswith("tests/core/"), rank, able[test], test)
-        for family in families.values()
-        for rank, test in enumerate(family)
-    )
+    able = {record.tests[test]: record.seconds[test] for test in record.of_line(mutant.path, mutant.line, code(mutant))}
+    ranked = rank(able) + rank(unrecorded(record, mutant.path), random.Random(mutant.line))
     chosen, total = [], 0.0
-    for number, (_, _, seconds, test) in enumerate(ranked):
+    for number, (seconds, test) in enumerate(ranked):
         if number and total + seconds > budget:
             continue
         chosen.append(test)
@@ -266,20 +258,61 @@ def choose(record: covered.Record, mutant: Mutant, budget: float) -> tuple[list[
     return chosen, total
 
 
+def code(mutant: Mutant) -> str:
+    """The file of a mutant as it is."""
+    return (ROOT / mutant.path).read_text()
+
+
+def rank(seconds: dict[str, float], order: random.Random | None = None) -> list[tuple[float, str]]:
+    """Tests by how soon to try them; with an order, those that are equally quick come by chance."""
+    families: dict[str, list[str]] = defaultdict(list)
+    for test in sorted(seconds, key=lambda one: (seconds[one], order.random() if order else 0, one)):
+        families[test.split("[")[0]].append(test)
+    ranked = sorted(
+        (not test.startswith("tests/core/"), number, seconds[test], test)
+        for family in families.values()
+        for number, test in enumerate(family)
+    )
+    return [(taken, test) for _, _, taken, test in ranked]
+
+
 def unrecorded(record: covered.Record, path: str) -> dict[str, float]:
-    """Tests of one puzzle's file that a record that was cut off lacks: those that it has of other puzzles, by its name."""
+    """What a record that was cut off lacks: the tests that it has of one puzzle, at the others that may run the file."""
     found = re.fullmatch(r"native/(?:puzzles|planning/experts)/(\w+)\.c", path)
-    if not found:
-        return {}
     known, result = set(record.tests), {}
-    for test, seconds in zip(record.tests, record.seconds, strict=True):
-        family, bracket, parameters = test.partition("[")
+    for number in range(len(record.tests)) if found else record.of_file(path):
+        family, bracket, parameters = record.tests[number].partition("[")
         parts = re.split(r"([-\]])", parameters)
         if bracket and any(part in PUZZLES for part in parts):
-            other = family + bracket + "".join(found[1] if part in PUZZLES else part for part in parts)
-            if other not in known:
-                result[other] = seconds
+            for puzzle in [found[1]] if found else PUZZLES:
+                other = family + bracket + "".join(puzzle if part in PUZZLES else part for part in parts)
+                if other not in known:
+                    result[other] = record.seconds[number]
     return result
+
+
+def named_after(path: str) -> list[str]:
+    """Whole files of tests that belong to a file by their names, and the golden ones."""
+    file = Path(path)
+    names = [
+        f"core/test_{file.stem}",
+        f"core/test_{file.parent.name}",
+        f"adapters/test_{file.stem}",
+        "core/test_golden",
+    ]
+    more = {
+        "core/cli": ["core/test_terminal"],
+        "core/benchmark": ["core/test_evaluate", "core/test_models", "core/test_cli"],
+        "core/agents": ["core/test_search", "core/test_experts", "core/test_models"],
+        "native/session": ["core/test_save", "core/test_models", "core/test_machines", "core/test_players"],
+        "native/batch": ["core/test_batch", "core/test_models", "core/test_machines", "core/test_threads"],
+        "native/planning": ["core/test_experts", "core/test_search", "core/test_models", "native/test_experts"],
+        "native/drawing": ["core/test_pixels", "core/test_mouse"],
+        "native/puzzles": ["core/test_session", "core/test_save", "core/test_experts", "core/test_pixels"],
+        "adapters": ["test_contract"],
+    }
+    names += next((files for folder, files in more.items() if path.startswith(folder)), [])
+    return [f"tests/{name}.py" for name in dict.fromkeys(names) if (ROOT / "tests" / f"{name}.py").exists()]
 
 
 def equivalents() -> dict[tuple[str, str, str], str]:
@@ -317,6 +350,11 @@ def main() -> None:
     parser.add_argument("--fixed", action="store_true", help="those of tests/mutants.csv instead")
     parser.add_argument("--only", nargs="+", default=["native", "core", "adapters"], help="files or folders")
     parser.add_argument("--retry", type=Path, help="a CSV of --out: those of it that survived instead")
+    parser.add_argument("--tests", nargs="+", help="files or functions of tests to try instead of the recorded ones")
+    parser.add_argument(
+        "--wide", action="store_true", help="try whole files of tests that are named after the broken one"
+    )
+    parser.add_argument("--resume", action="store_true", help="leave out what --out has already")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--budget", type=float, default=25, help="CPU seconds for the tests of one mutant")
     parser.add_argument("--out", type=Path, help="a CSV of what became of each")
@@ -334,29 +372,44 @@ def main() -> None:
     record = None if options.fixed else covered.load()
     known = equivalents()
     work: queue.Queue[tuple[Mutant, str]] = queue.Queue()
-    for item in chosen:
-        work.put(item)
-    results: list[tuple[str, Mutant]] = []
+    results: list[tuple[str, Mutant, str]] = []
+    if options.resume and options.out and options.out.exists():
+        with options.out.open(newline="") as source:
+            done = {(row["path"], row["line"], row["old"], row["new"]): row for row in csv.DictReader(source)}
+        for mutant, tests in chosen:
+            key = (mutant.path, str(mutant.line), mutant.old.strip(), mutant.new.strip())
+            if key in done:
+                results.append((done[key]["outcome"], mutant, done[key]["by"]))
+            else:
+                work.put((mutant, tests))
+    else:
+        for item in chosen:
+            work.put(item)
     started = time.monotonic()
 
     def judge(copy: Copy, mutant: Mutant, named: str) -> str:
         if (mutant.path, mutant.old.strip(), mutant.new.strip()) in known:
             return "equivalent"
-        if record is None:
-            return copy.outcome(mutant, named.split(), START)
+        if record is None or options.tests or options.wide:
+            tests = options.tests or (named_after(mutant.path) if options.wide else named.split())
+            return copy.outcome(mutant, tests, START)
         tests, seconds = choose(record, mutant, options.budget)
         return copy.outcome(mutant, tests, seconds) if tests else "never run"
 
     def job(number: int) -> None:
         copy = Copy(number)
+        if copy.run(["tests/core/test_spec.py"], START) != "survived":
+            raise RuntimeError("the tests fail without any mutant")
         while True:
             try:
                 mutant, tests = work.get_nowait()
             except queue.Empty:
                 return
             outcome = judge(copy, mutant, tests)
-            results.append((outcome, mutant))
-            print(f"{len(results)}/{len(chosen)} {time.monotonic() - started:.0f} s {outcome}: {mutant}", flush=True)
+            by = copy.noticed.read_text() if outcome == "killed" else ""
+            results.append((outcome, mutant, by))
+            said = f"{outcome} by {by}" if by else outcome
+            print(f"{len(results)}/{len(chosen)} {time.monotonic() - started:.0f} s {said}: {mutant}", flush=True)
             if options.out:
                 write(options.out, results)
 
@@ -365,7 +418,7 @@ def main() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    counts = Counter(outcome for outcome, _ in results)
+    counts = Counter(outcome for outcome, _, _ in results)
     noticed = counts["killed"] + counts["hung"]
     tried = noticed + counts["survived"] + counts["never run"]
     print(f"{noticed} of {tried} killed ({noticed / max(tried, 1):.1%}): {dict(counts)}")
@@ -373,13 +426,13 @@ def main() -> None:
         sys.exit(1)
 
 
-def write(path: Path, results: list[tuple[str, Mutant]]) -> None:
+def write(path: Path, results: list[tuple[str, Mutant, str]]) -> None:
     """The table of what became of each."""
     with path.open("w", newline="") as target:
         writer = csv.writer(target, lineterminator="\n")
-        writer.writerow(["outcome", "path", "line", "old", "new"])
-        for outcome, mutant in sorted(results, key=lambda one: (one[0], one[1].path, one[1].line)):
-            writer.writerow([outcome, mutant.path, mutant.line, mutant.old.strip(), mutant.new.strip()])
+        writer.writerow(["outcome", "path", "line", "old", "new", "by"])
+        for outcome, mutant, by in sorted(results, key=lambda one: (one[0], one[1].path, one[1].line)):
+            writer.writerow([outcome, mutant.path, mutant.line, mutant.old.strip(), mutant.new.strip(), by])
 
 
 if __name__ == "__main__":

@@ -79,13 +79,16 @@ def pytest_collection(session: Any) -> None:  # noqa: ANN401 (pytest's)
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:  # noqa: ANN401 (pytest's)
-    """The tests that were chosen, in that order, by name or by function.
+    """The tests that were chosen, in that order, by name, function or file.
 
     Else all of them at their first parameters, then at their second, and so on: a run that is cut off has tried each.
     """
     if CHOSEN:
         order = {test: number for number, test in enumerate(json.loads(Path(CHOSEN).read_text()))}
-        place = {item: order.get(item.nodeid, order.get(item.nodeid.split("[")[0])) for item in items}
+        place = {}
+        for item in items:
+            names = (item.nodeid, item.nodeid.split("[")[0], item.nodeid.split("::")[0])
+            place[item] = next((order[name] for name in names if name in order), None)
         items[:] = sorted((item for item in items if place[item] is not None), key=place.get)
     elif RECORD:
         seen: dict[str, int] = {}
@@ -97,8 +100,10 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:  # noq
 
 
 def pytest_runtest_logreport(report: Any) -> None:  # noqa: ANN401 (pytest's)
-    """A test has passed when all its parts have."""
+    """A test has passed when all its parts have; the one that notices a mutant is named."""
     passed[report.nodeid] = passed.get(report.nodeid, True) and report.passed
+    if CHOSEN and report.failed:
+        Path(f"{CHOSEN}.failed").write_text(report.nodeid)
 
 
 def _protocol(item: Any) -> Iterator[None]:  # noqa: ANN401 (pytest's)

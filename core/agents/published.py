@@ -257,8 +257,8 @@ def read(path: Any, *, temperature: float | None = None, seed: int = 0) -> Agent
 
 def _array(about: dict[str, Any], content: bytes) -> Array:
     first, last = about["data_offsets"]
-    found: Array = np.frombuffer(content[first:last], _DTYPES[about["dtype"]])
-    return found.reshape(about["shape"])
+    found: Array = np.frombuffer(content[first:last], _DTYPES[about["dtype"]]).reshape(about["shape"])
+    return found
 
 
 def write(

@@ -49,7 +49,8 @@ RECIPES = {
     "ppo": Recipe("ppo", 2_000_000),
     "plain-ppo": Recipe("ppo", 2_000_000, {"no-mask": ""}),
     "dagger": Recipe("dagger", 300_000, {"width": 256}),
-    "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 3, "width": 64}),
+    "dagger-long": Recipe("dagger", 1_000_000, {"width": 384, "set": "rounds=30"}),
+    "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
 }
 """All recipes by name. Their settings were fixed before the table was made."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ..errors import InvalidParams, quote
 from ..game_id import names_instance, parse_game_id
 from ..puzzle_spec import canonical_params, spec
+from . import ladder
 from .paper import table
 
 LEVELS = ("easiest", "human", "default")
@@ -33,11 +35,16 @@ def level_params(puzzle: str, level: str, levels: tuple[str, ...] = LEVELS) -> s
 def settings(names: Iterable[str], level: str) -> list[tuple[str, str]]:
     """Puzzles and their parameters at a level, or at one parameter string.
 
-    ``paper`` stands for all that the paper's table of results lists: every puzzle at its easiest, and three at human level too.
+    ``paper`` stands for all that the paper's table of results lists: every puzzle at its easiest, and three at human level too;
+    ``ladder`` for all rungs of each puzzle, and ``rung3`` for the third.
     """
     if level == "paper":
         listed = dict.fromkeys(
             (row["puzzle"], canonical_params(row["puzzle"], row["params"])) for row in table("results")
         )
         return [(puzzle, params) for name in names for puzzle, params in listed if puzzle == name]
-    return [(name, level_params(name, level, (*LEVELS, "paper"))) for name in names]
+    if level == "ladder":
+        return [(name, rung.params) for name in names for rung in ladder.rungs(name)]
+    if number := re.fullmatch("rung([1-9])", level):
+        return [(name, ladder.rung(name, int(number[1])).params) for name in names]
+    return [(name, level_params(name, level, (*LEVELS, "paper", "ladder", "rung1"))) for name in names]

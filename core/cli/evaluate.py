@@ -47,7 +47,7 @@ SAVE_EVERY = 5.0  # seconds
     "--level",
     default="easiest",
     show_default=True,
-    help=f"{', '.join(LEVELS)}, paper (all settings of its table), or parameters such as 5x5.",
+    help=f"{', '.join(LEVELS)}, paper (all settings of its table), ladder (all rungs), rung3, or parameters such as 5x5.",
 )
 @click.option("--episodes", default=PAPER_EPISODES, show_default=True, help="For each setting.")
 @Options.seed

@@ -33,6 +33,8 @@ typedef struct pz_task {
     int flags, max_steps, max_repeats;
     double timeout;
     const pz_pay *pay; /* for snapshots; a batch has it in its buffers */
+    const uint64_t *excluded; /* hashes of instances that streams pass over, in rising order */
+    int64_t n_excluded;
 } pz_task;
 
 /* A session of the task's one instance, or of this seed's; its limits are not set yet. */

@@ -44,6 +44,7 @@ typedef struct pz_layout {
     int32_t n_board_fields;    /* the ui fields follow them */
     int32_t record_size;       /* bytes of one observation: a multiple of 8 */
     int32_t ui_offset;         /* where the ui fields start */
+    int32_t cursor[2];         /* the fields cursor_x and cursor_y, -1 for none */
     pz_span spans[PZ_MAX_FIELDS];
     pz_field fields[PZ_MAX_FIELDS];
 } pz_layout;
@@ -190,9 +191,21 @@ enum { PZ_MANY = 1 << 30 }; /* what a count never reaches, with room to go on co
 
 enum { PZ_EXTRA = 4 }; /* ints of ui state that a puzzle's file may add to the engine's */
 
+/*
+ * When an action has an effect, in a game that was generated and goes on. Trying it tells that always; a rule that is
+ * exact is cheaper. The tests try every key against it.
+ */
+enum pz_rule {
+    PZ_TRY = 0,
+    PZ_ALWAYS,
+    PZ_TO_EDGE, /* an arrow that has one unless the cursor stands at that edge */
+    PZ_ROUND    /* an arrow that leads round to the other edge */
+};
+
 typedef struct pz_action {
     const char *name;
     int key; /* what interpret_move is given */
+    enum pz_rule rule;
 } pz_action;
 
 enum { PZ_UNDO = -1 }; /* the key of UNDO, which no backend sees */
@@ -202,6 +215,7 @@ typedef struct pz_sight {
     const pz_layout *layout;
     const char *record; /* one observation */
     const char *params;
+    int deaths; /* that were undone: the status bar counts them */
 } pz_sight;
 
 /* A key to press where the cursor has to go first, and what that is for. */
@@ -248,6 +262,7 @@ typedef struct pz_puzzle {
     bool hidden;               /* the description gives the answer away: show params#seed */
     /* Where something is hidden: what an expert does next, by what it sees alone. Fails with PZ_NO_PLAN. */
     pz_aim (*expert)(const pz_sight *seen);
+    int (*deaths)(const game_ui *ui); /* NULL, or how often an undo followed a death */
 
     void (*fields)(const game_params *params, pz_layout *layout);
     void (*observe)(const game_state *state, pz_writer *out);
@@ -266,7 +281,9 @@ typedef struct pz_puzzle {
     void (*start_ui)(const game_state *state, game_ui *ui, int *extra);
     /* NULL, or what replaces interpret_move for the action with this index; same return values. */
     char *(*press)(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action);
-    /* NULL, or the shortcut for an action that must not be tried: 1 legal, 0 illegal, -1 try it. */
+    /* What interpret_move calls a move always changes the board as it is observed: to try a key, it need not be made. */
+    bool moves_change;
+    /* NULL, or a rule for actions that must not be tried, or are dear to try: 1 legal, 0 illegal, -1 try it. */
     int (*legal)(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action);
     /* NULL, or true where the engine waits for an undo: dead, or no move left. */
     bool (*stuck)(const game_state *state);
@@ -300,8 +317,8 @@ typedef struct pz_puzzle {
     int stack_per_cell;
     /* The engine writes its complaint about a description to a static buffer: one thread at a time. */
     bool static_complaint;
-    /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
-    bool full_redraw;
+    /* What the engine draws when something changed leaves other pixels than drawing all of it. */
+    bool overdraws;
     /*
      * NULL, or what we draw over the engine's picture: our extra ui state, or a cursor that the engine does not
      * show.
@@ -335,9 +352,16 @@ typedef struct pz_puzzle {
 
 /* The action lists that most puzzles share. */
 /* clang-format off */
-#define PZ_ARROWS { "UP", CURSOR_UP }, { "DOWN", CURSOR_DOWN }, { "LEFT", CURSOR_LEFT }, { "RIGHT", CURSOR_RIGHT }
+#define PZ_ARROWS_BY(rule) \
+    { "UP", CURSOR_UP, rule }, { "DOWN", CURSOR_DOWN, rule }, { "LEFT", CURSOR_LEFT, rule }, \
+    { "RIGHT", CURSOR_RIGHT, rule }
+#define PZ_ARROWS PZ_ARROWS_BY(PZ_TRY)
+#define PZ_ARROWS_TO_EDGE PZ_ARROWS_BY(PZ_TO_EDGE)
+#define PZ_ARROWS_ROUND PZ_ARROWS_BY(PZ_ROUND)
 #define PZ_SELECT { "SELECT", CURSOR_SELECT }
 #define PZ_SELECT2 { "SELECT2", CURSOR_SELECT2 }
+#define PZ_SELECT_ALWAYS { "SELECT", CURSOR_SELECT, PZ_ALWAYS }
+#define PZ_SELECT2_ALWAYS { "SELECT2", CURSOR_SELECT2, PZ_ALWAYS }
 #define PZ_DIGITS_1_9 \
     { "1", '1' }, { "2", '2' }, { "3", '3' }, { "4", '4' }, { "5", '5' }, { "6", '6' }, { "7", '7' }, { "8", '8' }, \
     { "9", '9' }

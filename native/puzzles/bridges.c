@@ -2,7 +2,7 @@
 #define thegame pz_game_bridges
 #include <bridges.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT_ALWAYS, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -96,4 +96,5 @@ PZ_PUZZLE(bridges,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
+    .moves_change = true,
     .visit = pz_visit);

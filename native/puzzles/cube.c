@@ -170,5 +170,6 @@ PZ_PUZZLE(cube,
     .distance = pz_distance,
     .fields = pz_fields,
     .observe = pz_observe,
+    .moves_change = true,
     .visit = pz_visit,
     .text = pz_text_board);

@@ -2,7 +2,7 @@
 #define thegame pz_game_dominosa
 #include <dominosa.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_END};
 
 static double pz_cells(const game_params *params)
 {
@@ -96,5 +96,6 @@ PZ_PUZZLE(dominosa,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .solved = pz_solved);

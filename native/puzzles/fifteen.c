@@ -64,4 +64,5 @@ PZ_PUZZLE(fifteen,
     .guide = pz_guide,
     .fields = pz_fields,
     .observe = pz_observe,
+    .moves_change = true,
     .visit = pz_visit);

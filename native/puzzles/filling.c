@@ -2,7 +2,7 @@
 #define thegame pz_game_filling
 #include <filling.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_DIGITS_1_9, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_DIGITS_1_9, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -111,6 +111,7 @@ PZ_PUZZLE(filling,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .static_complaint = true,
+    .moves_change = true,
     .visit = pz_visit,
     .visit_ui = pz_visit_ui,
     .start_ui = pz_start_ui,

@@ -21,7 +21,7 @@ static void game_redraw(drawing *dr, game_drawstate *ds, const game_state *oldst
     pz_engine_redraw(dr, ds, oldstate, state, dir, &scaled, animtime, flashtime);
 }
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -221,6 +221,7 @@ PZ_PUZZLE(galaxies,
     .sound_ui = pz_sound_ui,
     .draw_over = pz_draw_over,
     .draws = "A frame around the cursor says that it carries an arrow.",
+    .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .text = pz_text_board);

@@ -128,6 +128,7 @@ PZ_PUZZLE(inertia,
     .fields = pz_fields,
     .observe = pz_observe,
     .sound_ui = pz_sound_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .stuck = pz_stuck,
     .solved = pz_solved);

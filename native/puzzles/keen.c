@@ -2,7 +2,7 @@
 #define thegame pz_game_keen
 #include <keen.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT2, PZ_DIGITS_1_9, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT2, PZ_DIGITS_1_9, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -112,5 +112,6 @@ PZ_PUZZLE(keen,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .text = pz_text_board);

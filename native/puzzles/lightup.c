@@ -4,7 +4,7 @@
 
 PZ_SETTLE_PREFERENCES
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -123,6 +123,7 @@ PZ_PUZZLE(lightup,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .press = pz_press,
     .solved = pz_solved);

@@ -30,7 +30,7 @@ static void pz_merge_lines(DSF *lines, int a, int b, bool opposite)
 
 PZ_SETTLE_PREFERENCES
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT_ALWAYS, PZ_SELECT2_ALWAYS, PZ_END};
 
 /* For each type of grid: faces in one unit of width and height, rounded up, and edges of its largest face. */
 static const struct {
@@ -344,6 +344,7 @@ PZ_PUZZLE(loopy,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .press = pz_press,

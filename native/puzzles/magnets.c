@@ -2,7 +2,7 @@
 #define thegame pz_game_magnets
 #include <magnets.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_SELECT2, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -146,7 +146,8 @@ PZ_PUZZLE(magnets,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
+    .moves_change = true,
     .visit = pz_visit,
     .press = pz_press,
     .text = pz_text_board);

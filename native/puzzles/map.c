@@ -4,7 +4,7 @@
 
 PZ_SETTLE_PREFERENCES
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT_ALWAYS, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -144,6 +144,7 @@ PZ_PUZZLE(map,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .draw_over = pz_draw_over,
     .draws = "The large disc is the colour in hand; a dot in it says that the cursor has moved since SELECT, so that a "

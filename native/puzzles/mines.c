@@ -3,7 +3,7 @@
 #define thegame pz_game_mines
 #include <mines.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_UNDO_ACTION, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_SELECT2, PZ_UNDO_ACTION, PZ_END};
 
 /* What the engine keeps in a square that is not open. */
 enum { PZ_FLAGGED = -1, PZ_COVERED = -2, PZ_EXPLODED = 65 };
@@ -75,6 +75,11 @@ static int pz_legal(const game_state *state, const game_ui *ui, const int *extra
 static bool pz_stuck(const game_state *state)
 {
     return state->dead;
+}
+
+static int pz_deaths(const game_ui *ui)
+{
+    return ui->deaths;
 }
 
 /* Back to a board without any open square: the mines are no longer laid, and the next opening is safe again. */
@@ -174,6 +179,7 @@ PZ_PUZZLE(mines,
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
     .expert = pz_mines_expert,
+    .deaths = pz_deaths,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,

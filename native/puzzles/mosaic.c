@@ -2,7 +2,7 @@
 #define thegame pz_game_mosaic
 #include <mosaic.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT_ALWAYS, PZ_SELECT2_ALWAYS, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -90,6 +90,7 @@ PZ_PUZZLE(mosaic,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
+    .moves_change = true,
     .visit = pz_visit,
     .text = pz_text_board);

@@ -35,7 +35,7 @@ static bool pz_findloop_run(struct findloopstate *state, int n_vertices, neighbo
 #define thegame pz_game_net
 #include <net.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_ROUND, PZ_SELECT_ALWAYS, PZ_END};
 
 /* The last axis of what tiles have on their four sides, in the order of the arrows. */
 static const unsigned char pz_sides[4] = {U, D, L, R};
@@ -164,6 +164,7 @@ PZ_PUZZLE(net,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .visit_ui = pz_visit_ui,
     .copy_ui = pz_copy_ui,

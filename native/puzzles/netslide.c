@@ -82,6 +82,18 @@ static bool pz_sound_ui(const game_ui *ui, const game_state *state)
     return ui->cur_x != state->cx && ui->cur_y != state->cy;
 }
 
+/* A line whose tiles are not all alike changes when it slides. */
+static int pz_legal(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action)
+{
+    if (action->key != CURSOR_SELECT) return -1;
+    const bool row = ui->cur_x == -1 || ui->cur_x == state->width;
+    const unsigned char *tiles = state->tiles + (row ? ui->cur_y * state->width : ui->cur_x);
+    const int step = row ? 1 : state->width, n = row ? state->width : state->height;
+    for (int i = 1; i < n; i++)
+        if ((tiles[i * step] ^ tiles[0]) & 0xF) return 1;
+    return -1;
+}
+
 PZ_PUZZLE(netslide,
     .title = "Netslide",
     .rules = "Tiles with pieces of wire cover the board. Slide rows and columns round, the tile pushed out at one end "
@@ -107,7 +119,8 @@ PZ_PUZZLE(netslide,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .sound_ui = pz_sound_ui,
+    .legal = pz_legal,
     .visit = pz_visit,
     .text = pz_text_board);

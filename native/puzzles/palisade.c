@@ -6,7 +6,7 @@
 /* CTRL is a key that stays down: extra[0] says whether it is. */
 enum { PZ_CTRL };
 
-static const pz_action pz_actions[] = {PZ_ARROWS, {"CTRL", MOD_CTRL}, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, {"CTRL", MOD_CTRL, PZ_ALWAYS}, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -126,6 +126,7 @@ PZ_PUZZLE(palisade,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .static_complaint = true,
+    .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .press = pz_press,

@@ -30,7 +30,7 @@ static game_ui *new_ui(const game_state *state)
 
 PZ_SETTLE_PREFERENCES
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT_ALWAYS, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {

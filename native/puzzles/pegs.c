@@ -202,5 +202,6 @@ PZ_PUZZLE(pegs,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .stuck = pz_stuck);

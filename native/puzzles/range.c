@@ -4,7 +4,7 @@
 
 PZ_SETTLE_PREFERENCES
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_END};
 
 /* Its sides are bytes, not ints. */
 static double pz_cells(const game_params *params)
@@ -108,5 +108,6 @@ PZ_PUZZLE(range,
     .observe_ui = pz_observe_ui,
     .draw_over = pz_draw_over,
     .draws = "The cursor is a double frame, which also shows on squares with an error.",
+    .moves_change = true,
     .visit = pz_visit,
     .solved = pz_solved);

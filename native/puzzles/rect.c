@@ -4,7 +4,7 @@
 #undef index
 #undef grid
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT_ALWAYS, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -144,5 +144,6 @@ PZ_PUZZLE(rect,
     .sound_ui = pz_sound_ui,
     .draw_over = pz_draw_over,
     .draws = "A frame inside the cursor's square says that a rectangle was begun.",
+    .moves_change = true,
     .visit = pz_visit,
     .solved = pz_solved);

@@ -2,7 +2,7 @@
 #define thegame pz_game_samegame
 #include <samegame.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_UNDO_ACTION, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_ROUND, PZ_SELECT, PZ_UNDO_ACTION, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -131,6 +131,7 @@ PZ_PUZZLE(samegame,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .visit_ui = pz_visit_ui,
     .copy_ui = pz_copy_ui,

@@ -23,7 +23,7 @@ static void game_redraw(drawing *dr, game_drawstate *ds, const game_state *oldst
 
 PZ_SETTLE_PREFERENCES
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT_ALWAYS, PZ_SELECT2_ALWAYS, PZ_END};
 
 enum { PZ_STAR = DIR_MAX }; /* what the last square shows in place of an arrow */
 
@@ -215,6 +215,7 @@ PZ_PUZZLE(signpost,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .press = pz_press,

@@ -2,7 +2,7 @@
 #define thegame pz_game_sixteen
 #include <sixteen.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT_ALWAYS, PZ_SELECT2_ALWAYS, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -73,7 +73,8 @@ PZ_PUZZLE(sixteen,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .draw_over = pz_draw_over,
     .draws = "A frame inside the cursor's square says that SELECT holds the tile, a double frame that SELECT2 does.",
+    .moves_change = true,
     .visit = pz_visit);

@@ -30,7 +30,7 @@ __attribute__((constructor)) static void pz_fill_tables(void)
     pz_fill_tables_of_sums();
 }
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_DIGITS_1_9, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_DIGITS_1_9, PZ_END};
 
 static double pz_cells(const game_params *params)
 {
@@ -162,6 +162,7 @@ PZ_PUZZLE(solo,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .text = pz_text_board);

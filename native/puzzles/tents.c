@@ -2,7 +2,7 @@
 #define thegame pz_game_tents
 #include <tents.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_SELECT2, PZ_END};
 
 /* The paper rounds its bound down. */
 static double pz_optimal_steps(const game_params *params)
@@ -107,7 +107,8 @@ PZ_PUZZLE(tents,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
+    .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .solved = pz_solved);

@@ -2,7 +2,7 @@
 #define thegame pz_game_tracks
 #include <tracks.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -190,6 +190,7 @@ PZ_PUZZLE(tracks,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .press = pz_press,

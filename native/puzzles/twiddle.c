@@ -2,7 +2,7 @@
 #define thegame pz_game_twiddle
 #include <twiddle.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_SELECT2, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -56,6 +56,14 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->lastr);
 }
 
+/* Tiles may be alike where only their rows count: a block changes for sure when two of its corners differ. */
+static int pz_legal(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action)
+{
+    if (action->key != CURSOR_SELECT && action->key != CURSOR_SELECT2) return -1;
+    const int *corner = state->grid + ui->cur_y * state->w + ui->cur_x;
+    return state->orientable || corner[0] != corner[state->n - 1] ? 1 : -1;
+}
+
 PZ_PUZZLE(twiddle,
     .title = "Twiddle",
     .rules = "Numbered tiles fill the board, and square blocks of them can be turned. Bring the numbers into order, "
@@ -83,4 +91,5 @@ PZ_PUZZLE(twiddle,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .legal = pz_legal,
     .visit = pz_visit);

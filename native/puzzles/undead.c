@@ -2,7 +2,7 @@
 #define thegame pz_game_undead
 #include <undead.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT2, {"1", '1'}, {"2", '2'}, {"3", '3'}, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT2, {"1", '1'}, {"2", '2'}, {"3", '3'}, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -176,6 +176,7 @@ PZ_PUZZLE(undead,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .solved = pz_solved);

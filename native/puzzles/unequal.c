@@ -4,7 +4,7 @@
 
 /* The generator counts in a static, gg_solved, that nothing ever reads: threads may lose counts there, no more. */
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_DIGITS_1_9, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_DIGITS_1_9, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -97,5 +97,6 @@ PZ_PUZZLE(unequal,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
+    .moves_change = true,
     .visit = pz_visit);

@@ -2,7 +2,7 @@
 #define thegame pz_game_unruly
 #include <unruly.c>
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_SELECT2, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS_TO_EDGE, PZ_SELECT, PZ_SELECT2, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -72,5 +72,6 @@ PZ_PUZZLE(unruly,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .moves_change = true,
     .visit = pz_visit,
     .text = pz_text_board);

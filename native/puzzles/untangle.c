@@ -16,7 +16,7 @@ static void game_changed_state(game_ui *ui, const game_state *from, const game_s
     pz_engine_changed_state(ui, from, to);
 }
 
-static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT, PZ_END};
+static const pz_action pz_actions[] = {PZ_ARROWS, PZ_SELECT_ALWAYS, PZ_END};
 
 static double pz_optimal_steps(const game_params *params)
 {
@@ -227,6 +227,8 @@ PZ_PUZZLE(untangle,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
+    .overdraws = true, /* all of it whenever anything changed */
+    .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .press = pz_press,

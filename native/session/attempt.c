@@ -80,29 +80,55 @@ static game_state *history_top(const pz_session *s)
     return s->history_length ? s->history[(s->history_start + s->history_length - 1) % PZ_HISTORY] : NULL;
 }
 
-bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
+/* Press a key on the trial ui: the engine's move, to be freed, or NULL where at most that ui changed. */
+static char *press(pz_session *s, const pz_action *action)
 {
     const pz_puzzle *puzzle = s->puzzle;
-    *next = NULL;
-    if (s->stuck && action->key != PZ_UNDO) return false;
     pz_copy_ui(s, s->trial_ui, s->ui, s->state);
     memcpy(s->trial_extra, s->extra, sizeof s->extra);
+    char *move = puzzle->press ? puzzle->press(s->state, s->trial_ui, s->trial_extra, s->ds, action)
+                               : puzzle->engine->interpret_move(s->state, s->trial_ui, s->ds, 0, 0, action->key);
+    return move == MOVE_UI_UPDATE || move == MOVE_NO_EFFECT || move == MOVE_UNUSED ? NULL : move;
+}
 
+/* Whether the trial ui looks different over the present state; then the trial record holds that. */
+static bool ui_differs(pz_session *s)
+{
+    const pz_puzzle *puzzle = s->puzzle;
+    const size_t board = (size_t)s->layout->ui_offset, ui = (size_t)s->layout->record_size - board;
+    if (!puzzle->copy_ui && !memcmp(s->extra, s->trial_extra, sizeof s->extra) &&
+        (!puzzle->ui_size || !memcmp(s->ui, s->trial_ui, puzzle->ui_size)))
+        return false;
+    pz_observe_ui(s, s->state, s->trial_ui, s->trial_extra, s->trial_record);
+    return memcmp(s->trial_record + board, s->record + board, ui) != 0;
+}
+
+static bool stays(const pz_session *s, const pz_action *action)
+{
+    return s->stuck && action->key != PZ_UNDO;
+}
+
+bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
+{
+    const game *engine = s->puzzle->engine;
+    *next = NULL;
+    if (stays(s, action)) return false;
     if (action->key == PZ_UNDO) {
         game_state *previous = history_top(s);
         if (!previous) return false;
-        if (puzzle->engine->changed_state) puzzle->engine->changed_state(s->trial_ui, s->state, previous);
+        pz_copy_ui(s, s->trial_ui, s->ui, s->state);
+        memcpy(s->trial_extra, s->extra, sizeof s->extra);
+        if (engine->changed_state) engine->changed_state(s->trial_ui, s->state, previous);
         *next = previous;
     } else {
-        char *move = puzzle->press ? puzzle->press(s->state, s->trial_ui, s->trial_extra, s->ds, action)
-                                   : puzzle->engine->interpret_move(s->state, s->trial_ui, s->ds, 0, 0, action->key);
-        if (move && move != MOVE_UI_UPDATE && move != MOVE_NO_EFFECT && move != MOVE_UNUSED) {
-            *next = puzzle->engine->execute_move(s->state, move);
+        char *move = press(s, action);
+        if (move) {
+            *next = engine->execute_move(s->state, move);
             sfree(move);
-            if (*next && puzzle->engine->changed_state) puzzle->engine->changed_state(s->trial_ui, s->state, *next);
+            if (*next && engine->changed_state) engine->changed_state(s->trial_ui, s->state, *next);
         }
     }
-    const size_t board = (size_t)s->layout->ui_offset, ui = (size_t)s->layout->record_size - board;
+    const size_t board = (size_t)s->layout->ui_offset;
     if (*next) {
         pz_observe_board(s, *next, s->trial_record);
         if (memcmp(s->trial_record, s->record, board)) {
@@ -110,32 +136,61 @@ bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
             return true;
         }
         /* The engine made a move that changes nothing: at most the ui did, and there is nothing to undo later. */
-        if (action->key != PZ_UNDO) puzzle->engine->free_game(*next);
+        if (action->key != PZ_UNDO) engine->free_game(*next);
         *next = NULL;
     }
-    if (!puzzle->copy_ui && !memcmp(s->extra, s->trial_extra, sizeof s->extra) &&
-        (!puzzle->ui_size || !memcmp(s->ui, s->trial_ui, puzzle->ui_size)))
-        return false;
-    pz_observe_ui(s, s->state, s->trial_ui, s->trial_extra, s->trial_record);
-    if (!memcmp(s->trial_record + board, s->record + board, ui)) return false;
+    if (!ui_differs(s)) return false;
     memcpy(s->trial_record, s->record, board);
     return true;
 }
 
+/*
+ * ---- Masks: by rules beside the puzzles where they have any, else by trying. A description that was written by hand
+ * may hold what no generator makes, such as a tile of Net that looks the same however it is turned. There, where the
+ * session has no seed, every key is tried. ----
+ */
+
+/* What pz_attempt would say, without the state that would follow. */
+static bool has_effect(pz_session *s, const pz_action *action)
+{
+    if (s->seed && s->puzzle->moves_change && action->key != PZ_UNDO) {
+        if (stays(s, action)) return false;
+        char *move = press(s, action);
+        if (!move) return ui_differs(s);
+        sfree(move);
+        return true;
+    }
+    game_state *next;
+    const bool differs = pz_attempt(s, action, &next);
+    if (next && action->key != PZ_UNDO) s->puzzle->engine->free_game(next);
+    return differs;
+}
+
+/* By the rule that an arrow has: 1, 0, or -1 to try it. */
+static int arrow_moves(const pz_session *s, const pz_action *action)
+{
+    const bool upright = action->key == CURSOR_UP || action->key == CURSOR_DOWN;
+    const pz_field *field = &s->layout->fields[s->layout->cursor[upright]];
+    if (action->rule == PZ_ROUND) return field->high > field->low ? 1 : -1;
+    const int at = pz_item(field, s->record, 0);
+    return action->key == CURSOR_UP || action->key == CURSOR_LEFT ? at > field->low : at < field->high;
+}
+
+static int by_rule(const pz_session *s, const pz_action *action)
+{
+    if (s->seed && action->rule == PZ_ALWAYS) return 1;
+    if (s->seed && action->rule != PZ_TRY) return arrow_moves(s, action);
+    return s->puzzle->legal ? s->puzzle->legal(s->state, s->ui, s->extra, action) : -1;
+}
+
 void pz_write_mask(pz_session *s)
 {
-    const pz_puzzle *puzzle = s->puzzle;
+    /* Rules hold while the game goes on; what engines still take afterwards differs. */
+    const bool goes_on = !s->outcome->status && !s->stuck;
     for (int a = 0; a < s->n_actions; a++) {
-        const pz_action *action = &puzzle->actions[a];
-        int legal = s->stuck || !puzzle->legal || action->key == PZ_UNDO
-                        ? -1
-                        : puzzle->legal(s->state, s->ui, s->extra, action);
-        if (legal < 0) {
-            game_state *next;
-            legal = pz_attempt(s, action, &next);
-            if (next && action->key != PZ_UNDO) puzzle->engine->free_game(next);
-        }
-        s->mask[a] = (uint8_t)legal;
+        const pz_action *action = &s->puzzle->actions[a];
+        const int legal = goes_on && action->key != PZ_UNDO ? by_rule(s, action) : -1;
+        s->mask[a] = (uint8_t)(legal < 0 ? has_effect(s, action) : legal);
     }
 }
 

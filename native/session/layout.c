@@ -49,6 +49,11 @@ void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layou
     puzzle->fields(params, layout);
     layout->record_size = (layout->record_size + 7) & ~7;
     if (layout->ui_offset < 0) layout->ui_offset = layout->record_size;
+    layout->cursor[0] = layout->cursor[1] = -1;
+    for (int f = 0; f < layout->n_fields; f++) {
+        if (!strcmp(layout->fields[f].name, "cursor_x")) layout->cursor[0] = f;
+        if (!strcmp(layout->fields[f].name, "cursor_y")) layout->cursor[1] = f;
+    }
 }
 
 /* ---- Layouts that sessions share ---- */

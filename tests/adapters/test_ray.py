@@ -125,6 +125,14 @@ def test_ray_plays_what_threads_play(run, tmp_path, policy):
     ] * 3
 
 
+@pytest.mark.parametrize("policy", ["masked", "expert", "policies_for_ray:legal"])
+def test_ray_records_what_threads_record(run, tmp_path, policy):
+    words = ("evaluate", "--policy", policy, "--puzzle", "fifteen,inertia", *EPISODES, "--record")
+    for backend in ("threads", "ray"):
+        run(backend, *words, f"{backend}.jsonl.gz")
+    assert (tmp_path / "threads.jsonl.gz").read_bytes() == (tmp_path / "ray.jsonl.gz").read_bytes()
+
+
 def test_a_model_is_sent_to_the_workers(run, model, tmp_path):
     words = ("evaluate", "--policy", "model.zip", "--puzzle", "net", *EPISODES, "--out")
     for backend in ("threads", "ray"):

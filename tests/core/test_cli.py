@@ -111,6 +111,10 @@ def run(tmp_path, monkeypatch):
         ("play nothing", "there is no puzzle"),
         ("play fifteen 2x2#x", "must stand behind the #"),
         ("show fifteen 2x", "no parameter string"),
+        ("record expert fifteen 2x2", "say what to write"),
+        ("record expert fifteen 2x2 --png a.png --frames 0", "--frames is a number above 0, not 0"),
+        ("record expert fifteen 2x2 --png a.png --fps 0", "--fps is a number above 0 and at most 100, not 0"),
+        ("record expert fifteen 2x2 --png a.png --fps 101", "--fps is a number above 0 and at most 100, not 101"),
     ],
 )
 def test_a_mistake_ends_in_one_line_and_code_2(run, tmp_path, words, said):
@@ -574,6 +578,8 @@ def test_every_puzzle_can_be_played_by_the_keys(puzzle):
     "words",
     [
         "list",
+        "agents list",
+        "show net",
         "bench --puzzle net,tents --seconds 0.001",
         "bench pixels --puzzle net --seconds 0.001",
         "demo --all --episodes 1 --seconds 0.001",
@@ -583,7 +589,7 @@ def test_every_puzzle_can_be_played_by_the_keys(puzzle):
         "bench --help",
     ],
 )
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", [80, 60, 40])
 def test_tables_fit_and_nothing_is_cut(run, tmp_path, monkeypatch, words, columns):
     names = ("a policy with a long name", "another one", "the third", "the last of them")
     rows = [f"net,{size},{name},1234567,98.7" for name in names for size in ("2x2", "3x3")]

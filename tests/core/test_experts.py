@@ -143,6 +143,20 @@ def test_experts_by_sight(puzzle, at_least):
     assert solved >= at_least
 
 
+def test_the_expert_of_mines_does_not_undo_the_same_guess_for_ever():
+    """After UNDO the board does not show what exploded."""
+    policy, deaths = ExpertPolicy("mines"), 0
+    for seed in range(6):
+        session = pp.Session("mines", "8x8n24a", seed, undo=True)
+        while session.status == pp.Status.ONGOING:
+            action = policy(session)
+            deaths += session.actions[action] == "UNDO"
+            session.step(action)
+            assert session.steps < 5000
+        assert session.status == pp.Status.SOLVED
+    assert deaths > 6
+
+
 @pytest.mark.parametrize(
     ("puzzle", "params"), [("mines", "9x9n10"), ("mines", "4x5n4"), ("guess", "c4p3g8Bm"), ("blackbox", "w4h4m2M2")]
 )
