@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.slow
 PAGES = (
     "",
+    "play/",
     "install/",
     "cli/",
     "evaluation/",
