@@ -164,6 +164,15 @@ def test_problems_say_what_is_wrong() -> None:
         assert any("errors at R1C1, R1C2" in problem for problem in game.say("R1C1=B; R1C2=B").problems)
 
 
+@pytest.mark.parametrize("row", ["0 1 1 1", "1 1 1 7", "1 1 1", "1 1 1 1 1"])
+def test_a_row_has_its_number_of_colours_that_exist(row: str) -> None:
+    with Dialogue("guess", "c6p4g10Bm", seed=1) as dialogue:
+        reply = dialogue.say(f"guess {row}")
+        assert reply.moves == ()
+        assert "a row has 4 colours from 1 to 6" in reply.problems[0]
+        assert dialogue.say("guess 1 6 1 1").moves == ("guess 1 6 1 1",)
+
+
 def test_a_message_stops_at_its_first_problem() -> None:
     with Dialogue("slant", "5x5de", seed=1) as game:
         reply = game.say("R1C1=/\nR9C9=/\nR1C2=/")
