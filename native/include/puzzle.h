@@ -365,7 +365,7 @@ typedef struct pz_puzzle {
 #define PZ_DIGITS_1_9 \
     { "1", '1' }, { "2", '2' }, { "3", '3' }, { "4", '4' }, { "5", '5' }, { "6", '6' }, { "7", '7' }, { "8", '8' }, \
     { "9", '9' }
-#define PZ_UNDO_ACTION { "UNDO", PZ_UNDO }
+#define PZ_UNDO_ACTION { .name = "UNDO", .key = PZ_UNDO }
 #define PZ_END { NULL, 0 }
 /* clang-format on */
 
