@@ -281,7 +281,8 @@ typedef struct pz_puzzle {
     void (*start_ui)(const game_state *state, game_ui *ui, int *extra);
     /* NULL, or what replaces interpret_move for the action with this index; same return values. */
     char *(*press)(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action);
-    /* What interpret_move calls a move always changes the board as it is observed: to try a key, it need not be made. */
+    /* What interpret_move calls a move always changes the board as it is observed: to try a key, it need not be made.
+     */
     bool moves_change;
     /* NULL, or a rule for actions that must not be tried, or are dear to try: 1 legal, 0 illegal, -1 try it. */
     int (*legal)(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action);
