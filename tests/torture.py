@@ -368,8 +368,8 @@ ADAPTERS = (
     jax,
     reasoning_gym,
 )
-NO_OBJECT = ("minari", "sb3_train", "ray", "mcp", "openenv", "verifiers")
-"""Adapters with nothing to call from two threads: functions, workers in other processes, and servers."""
+NO_OBJECT = ("minari", "sb3_train", "jax_train", "jax_ppo", "jax_dagger", "ray", "mcp", "openenv", "verifiers")
+"""Adapters with nothing to call from two threads: functions, training, workers in other processes, and servers."""
 THINGS = {thing.__name__: thing for thing in CORE + ADAPTERS}
 LIGHT = ("session", "batch", "tree", "gymnasium", "gymnasium_vector", "dm_env", "dm_env_batched")
 """Those whose frameworks have no threads of their own, so that they may be forked."""

@@ -23,7 +23,8 @@ typedef struct pz_batch_buffers {
     int32_t width, height, form;
     double *rewards; /* NULL, or what each step pays by this rule: 0 where it only began the next episode */
     pz_pay pay;
-    int64_t records_size, masks_size, outcomes_size, rewards_size, frames_size; /* bytes of room in each; final_ ones have the same */
+    int64_t records_size, masks_size, outcomes_size, rewards_size,
+        frames_size; /* bytes of room in each; final_ ones have the same */
 } pz_batch_buffers;
 
 /* What is played and how. With a seed or a description, every episode plays that one instance. */

@@ -281,7 +281,8 @@ typedef struct pz_puzzle {
     void (*start_ui)(const game_state *state, game_ui *ui, int *extra);
     /* NULL, or what replaces interpret_move for the action with this index; same return values. */
     char *(*press)(const game_state *state, game_ui *ui, int *extra, const game_drawstate *ds, const pz_action *action);
-    /* What interpret_move calls a move always changes the board as it is observed: to try a key, it need not be made. */
+    /* What interpret_move calls a move always changes the board as it is observed: to try a key, it need not be made.
+     */
     bool moves_change;
     /* NULL, or a rule for actions that must not be tried, or are dear to try: 1 legal, 0 illegal, -1 try it. */
     int (*legal)(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action);
@@ -365,7 +366,7 @@ typedef struct pz_puzzle {
 #define PZ_DIGITS_1_9 \
     { "1", '1' }, { "2", '2' }, { "3", '3' }, { "4", '4' }, { "5", '5' }, { "6", '6' }, { "7", '7' }, { "8", '8' }, \
     { "9", '9' }
-#define PZ_UNDO_ACTION { "UNDO", PZ_UNDO }
+#define PZ_UNDO_ACTION { .name = "UNDO", .key = PZ_UNDO }
 #define PZ_END { NULL, 0 }
 /* clang-format on */
 

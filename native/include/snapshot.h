@@ -1,7 +1,7 @@
 /*
  * Snapshots: a whole game as bytes of a fixed size. A step takes one and gives another, and nothing is kept in between
- * but a cache of games that are built already. There is no history in them, so no UNDO, and no count of repeats. Where the
- * way to the solution is paid, the solution is part of them.
+ * but a cache of games that are built already. There is no history in them, so no UNDO, and no count of repeats. Where
+ * the way to the solution is paid, the solution is part of them.
  */
 #ifndef PZ_SNAPSHOT_H
 #define PZ_SNAPSHOT_H
