@@ -49,7 +49,7 @@ class Copy:
         for folder in ("native", "core", "adapters", "tests", "docs", "examples", "tools", "requirements"):
             shutil.rmtree(root / folder, ignore_errors=True)
             shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-        for file in (root / "native").rglob("*.[ch]"):
+        for file in (root / "native").rglob("*.*"):
             file.touch()  # ninja looks at times only, and what was built last may be of a later version
         for name in ("pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "mkdocs.yml"):
             shutil.copy(ROOT / name, root / name)
