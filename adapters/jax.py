@@ -39,6 +39,7 @@ from puzzleport.encode.pixels import Pixels
 from puzzleport.encode.state import State
 from puzzleport.encode.text import Text
 from puzzleport.encode.tokens import Tokens, position
+from puzzleport.errors import quote
 from puzzleport.game_id import check_seed, random_seed
 from puzzleport.limits import check_num_envs, picture_form
 
@@ -156,7 +157,7 @@ class PuzzleEnv:
     def step(self, handle: Handle, actions: Any) -> tuple[Handle, Timestep]:  # noqa: ANN401 (whatever is like an array)
         """Take one action in each game."""
         if not isinstance(handle, Handle):
-            raise pp.InvalidAction(f"a step takes the handle that the last call returned, not {handle!r:.80}")
+            raise pp.InvalidAction(f"a step takes the handle that the last call returned, not {quote(handle)}")
         result: tuple[Handle, Timestep] = _jitted_step(
             self._form, self.num_envs, handle, _actions(actions, (self.num_envs,))
         )

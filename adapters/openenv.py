@@ -11,6 +11,7 @@ from puzzleport.language.dialogue import MAX_MESSAGE
 
 try:
     import uvicorn
+    from fastapi import HTTPException
     from openenv.core.env_server import Action, Environment, Observation, State, create_app
     from openenv.core.env_server.types import ConcurrencyConfig
     from pydantic import Field
@@ -128,7 +129,7 @@ def application(
 ) -> Any:  # noqa: ANN401 (a FastAPI application)
     """The web application: ``max_sessions`` games at once, each closed after ``session_timeout`` idle seconds."""
     pp.spec(puzzle)
-    return create_app(
+    app = create_app(
         lambda: PuzzleEnvironment(puzzle, params, max_turns=max_turns, timeout=timeout),
         Message,
         Told,
@@ -136,6 +137,32 @@ def application(
         concurrency_config=ConcurrencyConfig(max_concurrent_envs=max_sessions, session_timeout=session_timeout),
         state_cls=Game,
     )
+    app.add_middleware(BoundedBody)
+    return app
+
+
+class BoundedBody:
+    """Refuses requests whose body is too long, before the framework has read all of it."""
+
+    def __init__(self, app: Any) -> None:  # noqa: ANN401 (an ASGI application)
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 (ASGI's)
+        """Pass a request on, up to the bound."""
+        if scope["type"] != "http":  # uvicorn bounds the messages of websockets
+            await self._app(scope, receive, send)
+            return
+        size = 0
+
+        async def bounded() -> Any:  # noqa: ANN401
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > MAX_BODY:
+                raise HTTPException(413, f"a body has at most {MAX_BODY} bytes")
+            return message
+
+        await self._app(scope, bounded, send)
 
 
 def serve(

@@ -33,6 +33,7 @@ import numpy as np
 import puzzleport as pp
 from puzzleport.agents import search
 from puzzleport.encode import leaves
+from puzzleport.errors import quote
 from puzzleport.game_id import names_instance, random_seed
 from puzzleport.task import unknown_option
 
@@ -107,7 +108,7 @@ def _given(puzzle: str, params: Mapping[str, Any]) -> dict[str, Any]:
     if given.keys() - _DEFAULTS.keys():
         raise unknown_option(given.keys() - _DEFAULTS.keys(), tuple(_DEFAULTS))
     if not isinstance(given["params"], str):
-        raise pp.InvalidParams(f"{puzzle}: params is a string, not {given['params']!r:.80}: write params='4' for 4")
+        raise pp.InvalidParams(f"{puzzle}: params is a string, not {quote(given['params'])}: write params='4' for 4")
     for name in (*_REWARDS, "timeout"):
         if isinstance(given[name], (int, float)) and not isinstance(given[name], bool):
             given[name] = round(float(given[name]), 15)  # more places are not in the text of a game

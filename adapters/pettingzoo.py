@@ -34,6 +34,7 @@ import puzzleport as pp
 from puzzleport.encode import Leaf, Tree
 from puzzleport.encode.flat import Flat, Scaler
 from puzzleport.encode.state import State
+from puzzleport.errors import quote
 from puzzleport.limits import MAX_LIMIT, MAX_PLAYERS
 
 try:
@@ -119,7 +120,9 @@ class MultiAgentPuzzle:
         except TypeError:
             number = 0
         if not self.fewest_agents <= number <= MAX_PLAYERS:
-            raise pp.UnknownOption(f"agents is a number from {self.fewest_agents} to {MAX_PLAYERS}, not {agents!r:.80}")
+            raise pp.UnknownOption(
+                f"agents is a number from {self.fewest_agents} to {MAX_PLAYERS}, not {quote(agents)}"
+            )
         return number
 
     # ---- what an agent sees
@@ -179,7 +182,9 @@ class MultiAgentPuzzle:
         """The actions of a parallel step in the order of the agents, each of them valid: all are taken or none."""
         unknown = actions.keys() - set(self.possible_agents)
         if unknown:
-            raise pp.InvalidAction(f"there is no agent {min(unknown, key=str)!r:.80}; there are {self.possible_agents}")
+            raise pp.InvalidAction(
+                f"there is no agent {quote(min(unknown, key=str))}; there are {self.possible_agents}"
+            )
         session = self._board(self.possible_agents[0]).session
         return {agent: session.action_number(actions[agent]) for agent in self.agents if agent in actions}
 

@@ -7,8 +7,9 @@ registers ``rlp/Puzzle-v0`` (with ``puzzle=``), ``rlp/Bridges-v0`` and its 39 si
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from functools import partial
+import re
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from puzzleport.adapters.gymnasium import PuzzleEnv, env_id
 from puzzleport.encode import Encoder, Leaf
 from puzzleport.encode.state import State
 from puzzleport.errors import quote
-from puzzleport.puzzle_spec import handle
 from puzzleport.rewards import GamePay
 
 try:
@@ -39,52 +39,106 @@ MAX_REPEATS = 200
 
 
 _SIDES = np.array([2, 8, 4, 1], np.uint16)  # the engine's bits for up, down, left, right
-_GROUND = np.frombuffer(b"bswm", np.int8)  # the engine's letters for open ground, stop, wall, mine
+_GROUND = np.array([0, 3, 4, 2], np.uint16)  # open ground, stop, wall, mine; a gem is 1
+_SELECTED = 256
 
 
-def _netslide(fields: Fields) -> dict[str, Any]:
+def _cells(board: Array, dtype: type = np.uint8) -> Array:
+    """A board as one row of cells."""
+    return board.ravel().astype(dtype)
+
+
+def _netslide(fields: Fields, params: str) -> dict[str, Any]:
     height, width = fields["wires"].shape[:2]
-    tiles, barriers = (np.dot(fields[name], _SIDES).ravel().astype(np.uint16) for name in ("wires", "barriers"))
-    return {"tiles": tiles, "barriers": barriers, "width": width, "height": height}
+    tiles, barriers = (_cells(np.dot(fields[name], _SIDES), np.uint16) for name in ("wires", "barriers"))
+    return {"tiles": tiles, "barriers": barriers, "width": width, "height": height, "wrapping": int("w" in params)}
 
 
-def _tents(fields: Fields) -> dict[str, Any]:
+def _tents(fields: Fields, params: str) -> dict[str, Any]:
     height, width = fields["trees"].shape
     marks = fields["marks"]
-    grid = np.where(marks, marks + 1, fields["trees"]).ravel()
-    numbers = np.concatenate([fields["column_clues"], fields["row_clues"]])
+    grid = _cells(np.where(marks, marks + 1, fields["trees"]))
+    numbers = _cells(np.concatenate([fields["column_clues"], fields["row_clues"]]))
     return {"grid": grid, "numbers": numbers, "w": width, "h": height}
 
 
-def _inertia(fields: Fields) -> dict[str, Any]:
+def _inertia(fields: Fields, params: str) -> dict[str, Any]:
     height, width = fields["squares"].shape
     gems = fields["gems"].ravel()
-    grid = _GROUND[fields["squares"].ravel()]
-    grid[gems == 1] = ord("g")
+    grid = np.where(gems == 1, np.uint16(1), _GROUND[fields["squares"].ravel()])
     ball = {"px": int(fields["ball_x"]), "py": int(fields["ball_y"]), "dead": int(fields["dead"])}
     return {"grid": grid, **ball, "gems": int(np.count_nonzero(gems)), "w": width, "h": height}
 
 
-def _samegame(fields: Fields) -> dict[str, Any]:
+def _samegame(fields: Fields, params: str) -> dict[str, Any]:
     height, width = fields["tiles"].shape
-    tiles = fields["tiles"].flatten()
-    return {"tiles": tiles, "score": int(fields["score"]), "complete": int(not tiles.any()), "w": width, "h": height}
+    tiles, selected = _cells(fields["tiles"]), _cells(fields["selected"], np.uint16)
+    rules = dict(re.findall(r"([cs])(\d+)", params))
+    return {
+        "tiles": tiles,
+        "selected_tiles": selected * _SELECTED,
+        "nselected": int(selected.sum()),
+        "score": np.array([fields["score"]], np.uint32),
+        "complete": int(not tiles.any()),
+        "n": tiles.size,
+        "ncols": int(rules["c"]),
+        "scoresub": int(rules["s"]),
+        "w": width,
+        "h": height,
+    }
 
 
-BY_THE_PAPERS_NAMES: dict[str, tuple[Callable[[Fields], dict[str, Any]], dict[str, int]]] = {
-    "netslide": (_netslide, {"tiles": 15, "barriers": 15}),
-    "tents": (_tents, {"grid": 3}),
-    "inertia": (_inertia, {"grid": 127, "dead": 1}),
-    "samegame": (_samegame, {"complete": 1}),
+def _fifteen(fields: Fields, params: str) -> dict[str, Any]:
+    height, width = fields["tiles"].shape
+    row, column = fields["gap"]
+    return {
+        "tiles": _cells(fields["tiles"], np.uint16),
+        "gap_pos": int(row) * width + int(column),
+        "n": width * height,
+        "w": width,
+        "h": height,
+    }
+
+
+def _untangle(fields: Fields, params: str) -> dict[str, Any]:
+    points = fields["points"].astype(np.int64)
+    count, chosen = len(points), int(fields["cursor_point"])
+    first, second = np.triu_indices(count, 1)
+    joined = fields["edges"][first, second, None] == 1
+    edges = np.where(joined, np.stack([first, second], axis=1), -1).astype(np.int32).ravel()
+    there = fields["held_position"] if fields["holding"] else points[chosen]
+    pts = {"x": points[:, 0], "y": points[:, 1], "d": np.full(count, 64, np.int64)}
+    return {"n": count, "pts": pts, "edges": edges, "cursor_pos": there.astype(np.int32)}
+
+
+BY_THE_PAPERS_NAMES: dict[str, tuple[Callable[[Fields, str], dict[str, Any]], dict[str, tuple[int, int]]]] = {
+    "netslide": (_netslide, {"tiles": (0, 15), "barriers": (0, 15), "wrapping": (0, 1)}),
+    "tents": (_tents, {"grid": (0, 3), "numbers": (0, 127)}),
+    "inertia": (_inertia, {"grid": (0, 4), "dead": (0, 1)}),
+    "samegame": (
+        _samegame,
+        {
+            "complete": (0, 1),
+            "selected_tiles": (0, _SELECTED),
+            "ncols": (1, 9),
+            "scoresub": (1, 2),
+            "score": (0, 2**31),
+        },
+    ),
+    "fifteen": (_fifteen, {}),
+    "untangle": (
+        _untangle,
+        {"x": (0, 2**15), "y": (0, 2**15), "d": (64, 64), "edges": (-1, 2**15), "cursor_pos": (0, 2**15)},
+    ),
 }
-"""For puzzles whose state the paper's listings and scripts read: what makes it of our fields, and the largest values."""
+"""For puzzles whose state the paper's listings and scripts read: what makes it of our fields, and bounds of the values."""
 
 
 class PaperState(Encoder):
     """The state of a puzzle as the paper's environment names it.
 
-    ``cursor_pos`` is (x, y). The other names are those of the engine's own structure for the puzzles in
-    ``BY_THE_PAPERS_NAMES``, with boards as one row of cells and single numbers as plain ones; and ours for the rest.
+    ``cursor_pos`` is (x, y). The other names are those of its observations for the puzzles in ``BY_THE_PAPERS_NAMES``, with
+    boards as one row of cells and single numbers as plain ones; and ours for the rest.
 
     Args:
         task: what is played.
@@ -93,36 +147,40 @@ class PaperState(Encoder):
 
     def __init__(self, task: pp.Task, *, cursor: bool = True) -> None:
         super().__init__(task)
-        of_board, highest = BY_THE_PAPERS_NAMES.get(task.puzzle, (None, {}))
-        self._of_board = of_board
+        of_board, bounds = BY_THE_PAPERS_NAMES.get(task.puzzle, (None, {}))
+        self._of_board: Callable[[Fields, str], dict[str, Any]] | None = of_board
         mine = {field.name: field for field in self.layout.fields}
         self._has_cursor = "cursor_x" in mine and "cursor_y" in mine
-        self._cursor = cursor and self._has_cursor
+        self._cursor = cursor
         self._rest = State(task)
         example = self.encode(self.layout.views(np.zeros(self.layout.record_size, np.uint8)))
         rest: Any = self._rest.tree
         largest = max(np.prod(field.shape, dtype=int) for field in mine.values())
 
-        def leaf(name: str, value: Any) -> Leaf:  # noqa: ANN401 (an array or a number)
+        def leaf(name: str, value: Any) -> Any:  # noqa: ANN401 (an array, a number, or several by name)
+            if isinstance(value, dict):
+                return {part: leaf(part, inner) for part, inner in value.items()}
             array = np.asarray(value)
-            if name == "cursor_pos":
+            if name == "cursor_pos" and self._has_cursor:
                 ends = [mine["cursor_x"], mine["cursor_y"]]
                 return Leaf((2,), array.dtype, min(one.low for one in ends), max(one.high for one in ends), name)
-            if of_board is None:
-                found: Leaf = rest[name]
-                return found
+            if self._of_board is None:
+                return rest[name]
             same = name in mine and np.prod(mine[name].shape) == array.size
-            return Leaf(array.shape, array.dtype, 0, highest.get(name, mine[name].high if same else largest), name)
+            low, high = bounds.get(name, (0, mine[name].high if same else largest))
+            return Leaf(array.shape, array.dtype, low, high, name)
 
         self.tree = {name: leaf(name, value) for name, value in example.items()}
 
     def encode(self, fields: Fields) -> dict[str, Any]:
         """The state of one game."""
-        state = self._rest.encode(fields) if self._of_board is None else self._of_board(fields)
+        of_board = self._of_board
+        state = self._rest.encode(fields) if of_board is None else of_board(fields, self.task.params)
         if self._has_cursor:
             state.pop("cursor_x", None), state.pop("cursor_y", None)
-            if self._cursor:
-                state["cursor_pos"] = np.array([fields["cursor_x"], fields["cursor_y"]], np.int32)
+            state["cursor_pos"] = np.array([fields["cursor_x"], fields["cursor_y"]], np.int32)
+        if not self._cursor:
+            state.pop("cursor_pos", None)
         return state
 
 
@@ -140,12 +198,12 @@ class PaperEnv(PuzzleEnv):
         puzzle: one of ``puzzleport.puzzles()``.
         render_mode: human, rgb_array or ansi.
         obs_type: rgb gives ``{"pixels": uint8[3, height, width]}``, upright; puzzle_state the state as a Dict.
-        params: the engine's parameter string; ``None`` for the default. ``"4x4#42"`` is that one instance in every episode.
         window_width: of pictures.
         window_height: of pictures.
         allow_undo: whether UNDO is an action, where the puzzle has it.
-        max_state_repeats: an episode is truncated when a state is seen for this time; 0 for never.
-        include_cursor_in_state_info: whether the state has ``cursor_pos``.
+        max_state_repeats: an episode is truncated when a state is seen more often than this; 0 for never.
+        include_cursor_in_state_info: whether ``info["puzzle_state"]`` has ``cursor_pos``; observations always have it.
+        params: the engine's parameter string; ``None`` for the default. ``"4x4#42"`` is that one instance in every episode.
         n_envs: taken so that scripts which pass it run; one environment is one game.
         max_steps: after how many steps an episode is truncated; 0 for never.
         rewards: what is paid.
@@ -157,12 +215,12 @@ class PaperEnv(PuzzleEnv):
         puzzle: str,
         render_mode: str | None = None,
         obs_type: str = "rgb",
-        params: str | None = None,
         window_width: int = 128,
         window_height: int = 128,
         allow_undo: bool = False,
         max_state_repeats: int = MAX_REPEATS,
         include_cursor_in_state_info: bool = True,
+        params: str | None = None,
         n_envs: int = 1,
         *,
         max_steps: int = 0,
@@ -175,25 +233,23 @@ class PaperEnv(PuzzleEnv):
         self.n_envs = n_envs
         self.puzzle_name, self.window_width, self.window_height = puzzle, window_width, window_height
         self._rgb = self.obs_type == "rgb"
-        state = partial(PaperState, cursor=include_cursor_in_state_info)
         super().__init__(
             puzzle,
             params,
-            observation="pixels" if self._rgb else state,
+            observation="pixels" if self._rgb else PaperState,
             render_mode=render_mode,
             width=window_width,
             height=window_height,
             undo=allow_undo,
             max_steps=max_steps,
-            # Ours counts how often a state was seen before; the first time does not count.
-            max_repeats=max(max_state_repeats - 1, 1) if max_state_repeats else 0,
+            max_repeats=max_state_repeats,
             rewards=rewards,
             **options,
         )
         if self._rgb:
             upright = spaces.Box(0, 255, (3, self.task.height, self.task.width), np.uint8)
             self.observation_space = spaces.Dict({"pixels": upright})
-        self._paper_state = state(self.task)
+        self._paper_state = PaperState(self.task, cursor=include_cursor_in_state_info)
         way = pp.Rewards(solved=0.0, failed=0.0, solution=1.0)
         self._way = GamePay(way, self.task.spec, self.task.params) if self.task.spec.can_solve else None
 
@@ -238,10 +294,9 @@ class PaperEnv(PuzzleEnv):
         return self.session
 
     @property
-    def action_keys(self) -> tuple[int, ...]:
-        """The engine's key for each action."""
-        keys = handle(self.task.puzzle).actions
-        return tuple(int(keys[number].key) for number in range(len(self.action_names)))
+    def action_keys(self) -> list[int]:
+        """The key for each action, by pygame's numbers."""
+        return _keys(self.task.puzzle, self.action_names)
 
     @property
     def state_dict(self) -> dict[str, Any]:
@@ -253,32 +308,61 @@ class PaperEnv(PuzzleEnv):
         """The whole game as bytes, for ``set_state``."""
         return self.session.save()
 
-    def set_state(self, state: bytes) -> tuple[Any, dict[str, Any]]:
-        """Go on with a game that ``get_state`` told; returns observation and info as ``reset`` does."""
+    def set_state(self, state: bytes) -> dict[str, Array]:
+        """Go on with a game that ``get_state`` told; returns the flat observation as ``obs``, and ``action_mask``."""
         self._episodes.go_on(pp.Session.load(state, self.task.timeout))
         self._attach()
         self._over = self._episodes.ended == 1
         self._histogram, self._moves, self._fresh = {}, self._outcome.moves, True
-        return self._result()
+        observation, info = self._result()
+        return {"obs": spaces.utils.flatten(self.observation_space, observation), "action_mask": info["action_mask"]}
+
+
+# ---- what its scripts call besides
+
+_KEYS = {
+    "UP": 1073741906, "DOWN": 1073741905, "LEFT": 1073741904, "RIGHT": 1073741903,
+    "SELECT": 13, "SELECT2": 32, "UNDO": 117, "CTRL": 1073742048,
+}  # fmt: skip
+_KEYPAD = 1073741912  # 1 on the keypad is the next
+
+
+def _keys(puzzle_name: str, actions: Sequence[str]) -> list[int]:
+    # Digits are those of the keypad, but for Undead.
+    digits = ord("0") if puzzle_name == "undead" else _KEYPAD
+    return [digits + int(name) if name.isdigit() else _KEYS[name] for name in actions]
+
+
+def get_action_keys(puzzle: str, allow_undo: bool = False) -> list[int]:
+    """The key for each action of a puzzle, by pygame's numbers.
+
+    >>> get_action_keys("cube")
+    [1073741906, 1073741905, 1073741904, 1073741903]
+    """
+    return _keys(puzzle, pp.Task(puzzle, undo=allow_undo).actions)
 
 
 def make_puzzle_parser() -> argparse.ArgumentParser:
-    """A parser for scripts, whose results are the keywords of ``PaperEnv``, and ``seed``.
+    """A parser for scripts: ``puzzle``, ``arg`` (the parameters), ``size``, ``headless`` and ``allowundo``.
 
-    >>> vars(make_puzzle_parser().parse_args(["-p", "net"]))["puzzle"]
-    'net'
+    >>> make_puzzle_parser().parse_args(["-p", "tents", "-a", "4x4"]).arg
+    '4x4'
     """
-    parser = argparse.ArgumentParser()
-    parser.add_argument("-p", "--puzzle", choices=pp.puzzles(), required=True, metavar="NAME", help="Which puzzle.")
-    parser.add_argument("-a", "--params", "--arg", help="Its parameters, such as 4x4 or 4x4#42.")
-    parser.add_argument("-o", "--obs-type", type=str.lower, choices=OBSERVATIONS, default="rgb", help="What is seen.")
-    parser.add_argument("-r", "--render-mode", choices=PaperEnv.metadata["render_modes"], help="How it is shown.")
-    parser.add_argument("--window-width", type=int, default=128, help="Of pictures.")
-    parser.add_argument("--window-height", type=int, default=128, help="Of pictures.")
-    parser.add_argument("--allow-undo", action="store_true", help="Whether UNDO is an action.")
-    parser.add_argument("--max-state-repeats", type=int, default=MAX_REPEATS, help="Of one state; 0 for no limit.")
-    parser.add_argument("-s", "--seed", type=int, help="Of the stream of instances.")
+    # Scripts add options of their own; where they take a letter that is in use here, it becomes theirs.
+    parser = argparse.ArgumentParser(conflict_handler="resolve")
+    parser.add_argument("-p", "--puzzle", choices=pp.puzzles(), default="net", metavar="NAME", help="Which puzzle.")
+    parser.add_argument(
+        "-s", "--size", type=int, nargs=2, default=(880, 880), metavar=("W", "H"), help="Of the window."
+    )
+    parser.add_argument("-a", "--arg", metavar="PARAMS", help="Its parameters, such as 4x4 or 4x4#42.")
+    parser.add_argument("-hl", "--headless", action="store_true", help="Without a window.")
+    parser.add_argument("-undo", "--allowundo", action="store_true", help="Whether UNDO is an action.")
     return parser
+
+
+puzzle = SimpleNamespace(make_puzzle_parser=make_puzzle_parser)
+specific_api = SimpleNamespace(get_action_keys=get_action_keys)
+"""Both by the names under which its scripts call them: ``rlp.puzzle``, ``rlp.specific_api``."""
 
 
 def _register() -> None:

@@ -21,6 +21,7 @@ from gymnasium import spaces
 import puzzleport as pp
 from puzzleport.adapters.gymnasium_spaces import space_of
 from puzzleport.adapters.sb3 import sb3_vec_env
+from puzzleport.errors import quote
 from puzzleport.files import aside, write
 
 try:
@@ -343,7 +344,7 @@ def train(
         options: those of ``puzzleport.Task``.
     """
     if algorithm not in ALGORITHMS:
-        raise pp.UnknownOption(f"there is no algorithm {algorithm!r:.80}; there are {', '.join(ALGORITHMS)}")
+        raise pp.UnknownOption(f"there is no algorithm {quote(algorithm)}; there are {', '.join(ALGORITHMS)}")
     task = pp.Task.of(puzzle, params, options)
     num_envs = pp.limits.check_num_envs(num_envs)
     if steps < 1:
@@ -409,7 +410,7 @@ def _begin_run(
             run["seed"] = before.get("seed")
         for name, value in run.items():
             if name != "steps_done" and value != before.get(name):
-                raise ValueError(f"the run in {folder} has another {name}: {before.get(name)!r:.80}")
+                raise ValueError(f"the run in {folder} has another {name}: {quote(before.get(name))}")
         return before, int(before["steps_done"])
     if run["seed"] is None:
         run["seed"] = pp.game_id.random_seed()
@@ -424,7 +425,7 @@ def _check_settings(algorithm: str, settings: dict[str, Any]) -> None:
     known = [name for name in inspect.signature(ALGORITHMS[algorithm].__init__).parameters if name not in NOT_SETTINGS]
     unknown = [name for name in settings if name not in known]
     if unknown:
-        raise pp.UnknownOption(f"{algorithm} has no setting {unknown[0]!r:.80}; it has {', '.join(known)}")
+        raise pp.UnknownOption(f"{algorithm} has no setting {quote(unknown[0])}; it has {', '.join(known)}")
 
 
 @contextmanager

@@ -106,7 +106,17 @@ class _Lib:
     def pz_xla_capsules(self) -> int: ...
     def pz_snapshot_measure(self, task: Any, seed: int, size: Any, /) -> int: ...
     def pz_rollout(
-        self, task: Any, policy: int, threads: int, episodes: int, seeds: Any, status: Any, steps: Any, progress: Any, /
+        self,
+        task: Any,
+        policy: int,
+        threads: int,
+        episodes: int,
+        seeds: Any,
+        status: Any,
+        steps: Any,
+        actions: Any,
+        progress: Any,
+        /,
     ) -> int: ...
     def pz_loop(
         self, puzzle: Any, params: Any, seed: int, what: int, seconds: float, steps: Any, changed: Any, /

@@ -72,6 +72,7 @@ class Batch:
         timeout: seconds that generating one puzzle may take.
         autoreset: ``"same_step"``: a finished episode is followed by the next one at once, and its last observation is in
             ``final``; ``"next_step"``: by the next step, whose action is ignored; ``"off"``: only by ``reset``.
+        exclude: the ``instance_hash`` of instances that the streams pass over.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Batch:
         max_repeats: int = 0,
         timeout: float = DEFAULT_TIMEOUT,
         autoreset: Autoreset = "same_step",
+        exclude: Sequence[int] = (),
     ) -> None:
         self._handle: Any = None
         self.spec = spec(puzzle)
@@ -96,6 +98,8 @@ class Batch:
         max_steps, max_repeats = check_limit("max_steps", max_steps), check_limit("max_repeats", max_repeats)
         result = ffi.new("pz_batch **")
         task, self._texts = native_task(which, self.spec, self.undo, max_steps, max_repeats, self.timeout)
+        excluded = np.unique(np.array(exclude, np.uint64))
+        task.excluded, task.n_excluded = ffi.from_buffer("uint64_t[]", excluded), len(excluded)
         code = lib.pz_batch_new(task, n, check_threads(threads), result)
         if code:
             raise_for(code, f"{self.spec.name} {self.params}")
@@ -398,6 +402,8 @@ class Rollout:
     """Steps that each took."""
     seeds: Array
     """Seed of each instance."""
+    actions: Array | None = None
+    """With ``record``: the actions of each episode, a row of ``max_steps`` of which the first ``steps`` count."""
 
     @property
     def solved(self) -> Array:
@@ -433,12 +439,13 @@ def rollout(
     max_repeats: int = 0,
     timeout: float = DEFAULT_TIMEOUT,
     threads: int = 0,
+    record: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Rollout:
     """Play whole episodes in C with uniformly random actions, or random ones among the legal.
 
     Episode k plays instance k of the seed's stream (or ``seeds[k]``), with actions that are a function of that
-    instance's seed: the result does not depend on the number of threads.
+    instance's seed: the result does not depend on the number of threads. With ``record`` the actions are kept.
     """
     policy = _choice(_POLICIES, policy)
     threads = check_threads(threads)
@@ -453,6 +460,9 @@ def rollout(
         seeds = [episode_seed(first, episode) for episode in range(count)]
     each = np.array([check_seed(one) for one in seeds], np.uint64)
     status, steps = np.zeros(len(each), np.int32), np.zeros(len(each), np.int32)
+    if record and not limits[0]:
+        raise UnknownOption("to record, a rollout needs max_steps")
+    actions = np.zeros((len(each), limits[0]), np.uint8) if record else None
     done = np.zeros(1, np.int64)
     finished = threading.Event()
 
@@ -472,6 +482,7 @@ def rollout(
             ffi.from_buffer("uint64_t[]", each),
             ffi.from_buffer("int32_t[]", status),
             ffi.from_buffer("int32_t[]", steps),
+            ffi.NULL if actions is None else ffi.from_buffer("uint8_t[]", actions),
             ffi.from_buffer("int64_t[]", done),
         )
     finally:
@@ -482,4 +493,4 @@ def rollout(
         raise_for(code, f"{about.name} {params}")
     if progress:
         progress(len(each))
-    return Rollout(status, steps, each)
+    return Rollout(status, steps, each, actions)

@@ -15,6 +15,7 @@ from .arguments import real, text
 from .errors import InvalidParams, UnknownPuzzle, quote, raise_for
 
 MAX_CELLS = 2**24
+MAX_PARAMS = 511
 """The most that a field of an observation may have."""
 
 _DTYPES: dict[int, np.dtype[Any]] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
@@ -201,6 +202,8 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
 @lru_cache(maxsize=1024)
 def _canonical(puzzle: str, params: str) -> str:
     about = spec(puzzle)
+    if len(params) > MAX_PARAMS:
+        raise InvalidParams(f"{puzzle}: parameters may have at most {MAX_PARAMS} characters, not {len(params)}")
     if not re.fullmatch(about.params_pattern, params, re.ASCII):
         start = re.match(about.params_pattern, params, re.ASCII)
         understood = (

@@ -356,7 +356,7 @@ class Session:
             button: 0 for the left one, 1 for the middle one, 2 for the right one.
         """
         if gesture not in GESTURES:
-            raise ValueError(f"the mouse can {', '.join(GESTURES)}, not {gesture!r:.40}")
+            raise ValueError(f"the mouse can {', '.join(GESTURES)}, not {quote(gesture)}")
         size = check_size(width, height)
         across, down = (whole(at, "a place of the mouse", -MAX_SIDE, 2 * MAX_SIDE) for at in (x, y))
         number = whole(button, "a button of the mouse", 0, 2)
@@ -393,7 +393,7 @@ class Session:
         if name is not None:
             number = self._action_numbers.get(name.upper())
             if number is None:
-                raise InvalidAction(f"{self.puzzle} has no action {name!r:.80}; it has {', '.join(self.actions)}")
+                raise InvalidAction(f"{self.puzzle} has no action {quote(name)}; it has {', '.join(self.actions)}")
             return number
         return whole(action, f"an action of {self.puzzle} is a name, or", 0, self._n_actions - 1, InvalidAction)
 

@@ -6,14 +6,16 @@ An adapter translates: it makes a ``Task`` from its options, plays its episodes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from .arguments import whole
 from .batch import Autoreset, Batch
+from .benchmark.evaluation_sets import frozen_hashes
 from .encode import Encoder, Kind, encoder
 from .errors import InvalidGameID, InvalidParams, SessionClosed, UnknownOption, quote
 from .game_id import check_seed, episode_seed, names_instance, parse_game_id, random_seed
@@ -42,6 +44,7 @@ class TaskOptions(TypedDict, total=False):
     width: int
     height: int
     timeout: float
+    exclude: Collection[int] | str
 
 
 RENAMED = {
@@ -92,6 +95,8 @@ class Task:
         width: of pictures.
         height: of pictures.
         timeout: seconds that generating one puzzle may take; 0 for no limit.
+        exclude: instances that are never drawn, such as those of an evaluation: their ``instance_hash``, or the name of a
+            frozen set, ``"v2"``. A stream passes over them; a game that is named by its id is played all the same.
         game_id: set by ``params`` where that names one instance.
     """
 
@@ -106,6 +111,7 @@ class Task:
     width: int = 128
     height: int = 128
     timeout: float = DEFAULT_TIMEOUT
+    exclude: Collection[int] | str = field(default=(), repr=False)
     game_id: str | None = None
 
     def __post_init__(self) -> None:
@@ -130,6 +136,7 @@ class Task:
         settle("max_steps", check_limit("max_steps", self.max_steps))
         settle("max_repeats", check_limit("max_repeats", self.max_repeats))
         settle("timeout", check_timeout(self.timeout))
+        settle("exclude", _hashes(self.puzzle, self.exclude))
         if not isinstance(self.rewards, Rewards):
             raise UnknownOption(f"rewards is a puzzleport.Rewards, not {quote(self.rewards)}")
         self.rewards.checked(self.spec, self.params)
@@ -180,12 +187,27 @@ class Task:
         which: dict[str, Any] = {"params": self.params, "seed": self.seed if seed is None else seed}
         if self.game_id is not None:
             which = {"game_id": self.game_id}
-        return Session(self.puzzle, **{**which, **self._limits, **more})
+        session = Session(self.puzzle, **{**which, **self._limits, **more})
+        for episode in range(1, MOST_EXCLUDED + 1):
+            if self.game_id is not None or not self.excludes(session):
+                return session
+            first = which["seed"]
+            session.restart(None if first is None else episode_seed(first, episode))
+        raise self.all_excluded()
+
+    def excludes(self, session: Session) -> bool:
+        """Whether a game is one that is never drawn."""
+        return bool(self.exclude) and session.instance_hash in self.exclude
+
+    def all_excluded(self) -> InvalidParams:
+        """The error about parameters that leave nothing to draw."""
+        return InvalidParams(f"{self.puzzle} {self.params}: {MOST_EXCLUDED} instances in a row are excluded")
 
     def batch(self, num_envs: int = 1, *, threads: int = 0, autoreset: Autoreset = "same_step") -> Batch:
         """A batch of this task."""
         params = self.game_id or self.params
-        return Batch(self.puzzle, params, num_envs, threads=threads, autoreset=autoreset, **self._limits)
+        given = {"threads": threads, "autoreset": autoreset, "exclude": list(self.exclude)}
+        return Batch(self.puzzle, params, num_envs, **given, **self._limits)  # type: ignore[arg-type]
 
     @property
     def _limits(self) -> dict[str, Any]:
@@ -199,6 +221,22 @@ class Task:
     def pay(self) -> GamePay:
         """What pays for one game after the other."""
         return GamePay(self.rewards, self.spec, self.params)
+
+
+MOST_EXCLUDED = 1000
+"""How many instances in a row may be excluded: after that there is hardly anything else."""
+
+
+def _hashes(puzzle: str, exclude: object) -> frozenset[int]:
+    """What ``exclude`` stands for."""
+    if isinstance(exclude, str):
+        return frozenset(frozen_hashes(exclude, puzzle))
+    try:
+        return frozenset(whole(one, "the hash of an instance", 0, 2**64 - 1) for one in exclude)  # type: ignore[attr-defined]
+    except TypeError:
+        raise UnknownOption(
+            f"exclude is a collection of instance hashes or the name of a set, not {quote(exclude)}"
+        ) from None
 
 
 class Stream:
@@ -288,14 +326,26 @@ class Episodes:
     def start(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> None:
         """Start the next game; with a seed the first of that seed's stream; or the game that is named."""
         which = self.stream.next(seed, params=params, game_id=game_id)
+        session = self._open(which)
+        for _ in range(MOST_EXCLUDED):
+            if "game_id" in which or not self.task.excludes(session):
+                break
+            which = self.stream.next(params=params)
+            session.restart(**which)
+        else:
+            raise self.task.all_excluded()
+        self.game_id = which.get("game_id") or f"{which['params']}#{which['seed']}"
+        self._pay.start(session)
+
+    def _open(self, which: dict[str, Any]) -> Session:
+        """The session, with this game."""
         session = self._session
         if session is None or session.closed:
             self._session = session = Session(self.task.puzzle, **which, **self.task._limits, **self._session_options)
             self._attach(session)
         else:
             session.restart(**which)
-        self.game_id = which.get("game_id") or f"{which['params']}#{which['seed']}"
-        self._pay.start(session)
+        return session
 
     def go_on(self, session: Session) -> None:
         """Go on with a game of this task that was saved or cloned."""

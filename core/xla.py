@@ -10,7 +10,7 @@ import numpy as np
 from . import _native
 from ._native import ffi, lib
 from .batch import fixed_game, native_task
-from .errors import EngineError, raise_for
+from .errors import EngineError, UnknownOption, raise_for
 from .game_id import check_seed, random_seed
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class BatchAccess:
 
 def snapshot_bound(task: Task) -> int:
     """How many bytes to give to snapshots of a task: somewhat more than the largest of several instances takes."""
+    if task.exclude:
+        raise UnknownOption("exclude needs a batch: what is pure starts exactly the instance of its key")
     which = fixed_game(task.puzzle, task.game_id or task.params)
     native, _texts = native_task(which, task.spec, False, task.max_steps, 0, task.timeout)
     native.pay = pay = ffi.new("pz_pay *", task.rewards.numbers(task.spec, task.params))

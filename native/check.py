@@ -1,5 +1,7 @@
 """Look for what a build needs before anything is installed, and say in one sentence what is missing.
 
+``--venv FOLDER`` makes a virtual environment, and ends in one line when it is interrupted.
+
 Runs under the system's Python, whatever its version: it must be able to say that the version is too old.
 """
 
@@ -88,6 +90,11 @@ def check_engine() -> str:
 
 if __name__ == "__main__":
     try:
+        if sys.argv[1:2] == ["--venv"]:
+            import venv
+
+            venv.create(sys.argv[2], with_pip=True, symlinks=os.name != "nt")
+            sys.exit()
         print("found " + ", ".join((check_python(), check_folder(), check_venv(), check_headers(), check_compiler())))
         print("looking for the engine's source", flush=True)
         print(f"found {check_engine()}")

@@ -55,6 +55,7 @@ def test_the_table_of_options():
         "width": 128,
         "height": 128,
         "timeout": 60.0,
+        "exclude": (),
     } == DEFAULTS
     assert set(pp.TaskOptions.__annotations__) == DEFAULTS.keys() - {"params"}
 

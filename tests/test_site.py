@@ -27,6 +27,7 @@ PAGES = (
     "concepts/",
     "glossary/",
     "random/",
+    "agents/",
     "trained/",
     "speed/",
     "experts/",
@@ -36,6 +37,7 @@ PAGES = (
     "puzzles/loopy/",
     "start/gymnasium/",
     "start/rllib/",
+    "start/alphazero/",
     "api/puzzleport.session/",
 )
 

@@ -13,12 +13,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import charts
 from tree import ROOT, link_package
 
 if TYPE_CHECKING:
     import puzzleport as pp
 
 DOCS = ROOT / "docs"
+WEB = ROOT / "build" / "web"
+"""The boards to play on, where `make web` has made them."""
 EXPERTS = DOCS / "experts.csv"
 RANDOM = DOCS / "results" / "random.csv"
 TRAINED = DOCS / "results" / "trained.csv"
@@ -65,8 +68,10 @@ observation, reward, terminated, truncated, info = env.step(env.action_space.sam
 ```
 
 Start with [Gymnasium](start/gymnasium.md), [Stable-Baselines3](start/sb3.md), [OpenSpiel](start/openspiel.md),
-[dm_env](start/dm_env.md), [PettingZoo](start/pettingzoo.md), [RLlib](start/rllib.md) or [no framework at all](start/core.md);
-the [concepts](concepts.md) are the same under all of them, and the [command line](cli.md) needs no code.
+[dm_env](start/dm_env.md), [JAX](start/jax.md), [TorchRL](start/torchrl.md), [PettingZoo](start/pettingzoo.md),
+[RLlib](start/rllib.md), [AlphaZero](start/alphazero.md), [language models](language.md) or
+[no framework at all](start/core.md); the [concepts](concepts.md) are the same under all of them, and the
+[command line](cli.md) needs no code.
 
 ## The puzzles
 
@@ -94,7 +99,9 @@ Random play: every action equally likely, 1,000 games of at most 10,000 steps ([
 | what | result |
 | --- | --- |
 | [Random play](random.md) | the paper's figures again: 37 of 43 settings within 3 points of success and 15% of length |
-| [Experts](experts.md) | {solved} of {seeds} games solved, at both of the paper's levels, through the keys that an agent has |
+| [Within the bound](random.md#within-the-papers-bound) | random legal actions solve {chance}% of the easiest games, on average |
+| [Experts](experts.md) | {solved} of {seeds} games solved, in {settings} settings at the paper's two levels, by keys alone |
+| [Agents that have learned](agents.md) | networks trained by fixed recipes, which play with NumPy alone |
 | [Trained agents](trained.md) | MaskablePPO after 300,000 steps: {trained} |
 | [Demonstrations](demonstrations.md) | imitating the expert solves Solo, Loopy and Pearl, which no agent of the paper did |
 | [Speed](speed.md) | {speed} steps a second from a batch on two cores, with observations and masks |
@@ -111,6 +118,8 @@ PAGE = """# {title}
 {facts}
 
 ## Play
+
+<div data-puzzleport="{name}">The board to play on is made by <code>make web</code>.</div>
 
 ```python
 import gymnasium as gym
@@ -359,11 +368,14 @@ def index() -> str:
     shorter = sum(
         10 * float(row["mean_successful_steps"] or 1e9) <= random[row["puzzle"], row["params"]] for row in trained
     )
+    by_chance = charts.read(charts.CHANCE)
     batches = [float(row["batch_all"]) for row in read(SPEED) if row["puzzle"] in chance]
     return INDEX.format(
         gallery="\n".join(card(name, chance[name]) for name in pp.puzzles()),
         solved=f"{sum(int(row['solved']) for row in read(EXPERTS)):,}",
         seeds=f"{sum(int(row['seeds']) for row in read(EXPERTS)):,}",
+        settings=len(read(EXPERTS)),
+        chance=f"{sum(float(row['masked']) for row in by_chance) / len(by_chance):.0f}",
         trained=f"on {shorter} of {len(trained)} puzzles it needs at most a tenth of the steps of random play",
         speed=f"{geometric_mean(batches):,.0f}",
     )
@@ -387,7 +399,7 @@ def command_line() -> str:
     parts = []
 
     def add(command: click.Command, parent: click.Context | None, name: str, depth: int) -> None:
-        context = click.Context(command, parent, info_name=name, max_content_width=100, terminal_width=100)
+        context = click.Context(command, parent, info_name=name, max_content_width=80, terminal_width=80)
         if parent is not None:
             parts.append(f"{'#' * depth} {context.command_path}\n\n```text\n{command.get_help(context)}\n```")
         if isinstance(command, click.Group):
@@ -531,7 +543,14 @@ def on_startup(command: str, dirty: bool) -> None:
 
 def on_config(config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
     """Fill in the navigation."""
+    from mkdocs.config.config_options import ExtraScriptValue
+
     config.nav = present(config.nav)
+    if (WEB / "puzzleport.wasm").exists():
+        script = ExtraScriptValue("web/embed.js")
+        script.type = "module"
+        config.extra_javascript.append(script)
+        config.extra_css.append("web/style.css")
     return config
 
 
@@ -544,6 +563,10 @@ def on_files(files: Any, config: Any) -> Any:  # noqa: ANN401 (MkDocs' own)
             content = f"# {name.removeprefix('puzzleport.')}\n\n::: {name}\n"
             files.append(File.generated(config, f"api/{name}.md", content=content))
     files.append(File.generated(config, CHANGELOG, content=(ROOT / "CHANGELOG.md").read_text()))
+    if (WEB / "puzzleport.wasm").exists():
+        for path in [*WEB.glob("*.*"), *WEB.glob("agents/*")]:
+            if path.is_file() and path.stem != "studio":
+                files.append(File.generated(config, f"web/{path.relative_to(WEB).as_posix()}", abs_src_path=str(path)))
     return files
 
 
@@ -553,6 +576,7 @@ def main(arguments: list[str]) -> int:
 
     if "--check" in arguments:
         stale = [path for path, text in pages().items() if not path.exists() or path.read_text() != text]
+        stale += charts.stale()
         for path in stale:
             print(f"{path.relative_to(ROOT)} is stale: run python tools/docs.py --text", file=sys.stderr)
         return int(bool(stale))
@@ -563,6 +587,8 @@ def main(arguments: list[str]) -> int:
             draw_animation(name)
     for path, text in pages().items():
         path.write_text(text)
+    if any(charts.stale()):
+        charts.draw()
     return 0
 
 

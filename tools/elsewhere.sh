@@ -1,24 +1,30 @@
 #!/usr/bin/env bash
-# Build and test in another Debian, with its compiler and its Python:
-#   tools/elsewhere.sh SUITE [ARCH]      bookworm (Python 3.11), trixie (3.13, gcc 14), ...; arm64 needs qemu-user-static
-# The root lands in build/elsewhere/SUITE-ARCH and is kept. CC=clang takes that compiler, MIRROR is debootstrap's. Needs root.
+# Build and test in another Debian, with its compilers and its Python:
+#   tools/elsewhere.sh SUITE [ARCH]      bookworm (Python 3.11), trixie (3.13), sid; arm64 needs qemu
+# It builds with gcc and with clang, every warning of ours an error, and runs the core tests below with each build.
+# The root lands in build/elsewhere/SUITE-ARCH and is kept; a line for each compiler is added to build/elsewhere/results.
+# COMPILERS="gcc" and TESTS="tests/core/test_save.py" choose, MIRROR is debootstrap's. Needs root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# In a mount namespace of its own: what is mounted below is gone with this process, and nobody else sees it.
+[ -n "${APART:-}" ] || APART=1 exec unshare --mount bash "tools/$(basename "$0")" "$@"
 suite=${1:?usage: tools/elsewhere.sh SUITE [ARCH]}
 here=$(dpkg --print-architecture)
 arch=${2:-$here}
 root=$PWD/build/elsewhere/$suite-$arch
-cc=${CC:-gcc}
+mirror=${MIRROR:-http://deb.debian.org/debian}
+tests=${TESTS:-$(echo tests/core/test_{session,batch,save,golden,threads,buffers}.py)}
 command -v debootstrap >/dev/null || { echo "needs debootstrap: apt-get install debootstrap" >&2; exit 2; }
-if [ "$arch" != "$here" ] && ! command -v qemu-aarch64-static >/dev/null; then
-    echo "another architecture needs qemu: apt-get install qemu-user-static binfmt-support" >&2
+if [ "$arch" != "$here" ] && ! arch-test "$arch" >/dev/null 2>&1; then
+    echo "another architecture needs qemu: apt-get install qemu-user-static binfmt-support arch-test" >&2
     exit 2
 fi
 if [ ! -e "$root/.ready" ]; then
-    mkdir -p "$root"
+    rm -rf --one-file-system "$root" && mkdir -p "$root"
+    # A debootstrap older than the suite has no script of its name; all of Debian's are the same.
     debootstrap --arch="$arch" --variant=minbase \
-        --include="$cc,libc6-dev,python3-dev,python3-venv,python3-pip,cmake,ninja-build,ca-certificates" \
-        "$suite" "$root" ${MIRROR:+"$MIRROR"}
+        --include=gcc,clang,libc6-dev,python3-dev,python3-venv,cmake,ninja-build,ca-certificates \
+        "$suite" "$root" "$mirror" sid
     touch "$root/.ready"
 fi
 
@@ -27,18 +33,40 @@ rm -rf "$root/puzzleport" "$root/engine"
 mkdir -p "$root/puzzleport" "$root/engine"
 git ls-files -z | xargs -0 tar cf - | tar xf - -C "$root/puzzleport"
 cp -r "$(python3 native/engine.py)/." "$root/engine"
-# What this machine uses to reach a package index, which may be one of its own.
+# How this machine reaches a package index.
 for file in /etc/pip.conf /etc/resolv.conf /etc/ssl/certs/ca-certificates.crt; do
     [ ! -e $file ] || cp -L $file "$root$file"
 done
 
-chroot "$root" /usr/bin/env PUZZLEPORT_ENGINE_SRC=/engine CC="$cc" bash -euc '
-    cd /puzzleport
-    python3 -m venv /venv
-    . /venv/bin/activate
-    python -m pip install --quiet -r requirements/build.txt numpy pillow pytest pytest-xdist pytest-timeout hypothesis
-    python -m pip install --quiet --no-build-isolation --no-deps .
-    python --version
-    $CC --version | head -1
-    python -m pytest -q -n 2 tests/core tests/native
-'
+inside() { # command...
+    chroot "$root" /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 PATH=/venv/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        PUZZLEPORT_ENGINE_SRC=/engine "$@"
+}
+
+# Threads and processes of the tests need these.
+for place in proc dev dev/shm; do
+    mkdir -p "$root/$place"
+    mountpoint -q "$root/$place" || mount --bind "/$place" "$root/$place"
+done
+
+inside python3 -m venv /venv
+inside python -m pip install --quiet scikit-build-core cffi numpy pillow pytest pytest-timeout hypothesis
+failed=0
+for compiler in ${COMPILERS:-gcc clang}; do
+    log=$root/$compiler.log
+    result="did not build"
+    rm -rf "$root/puzzleport/build"
+    if inside CC=$compiler python -m pip install --no-build-isolation --no-deps --force-reinstall \
+            --config-settings=cmake.define.STRICT=ON /puzzleport >"$log" 2>&1; then
+        # The tests alone, so that they find the package that was installed.
+        rm -rf "$root/tested" && mkdir "$root/tested" && cp -r tests pyproject.toml "$root/tested"
+        # shellcheck disable=SC2086
+        inside bash -c "cd /tested && exec python -m pytest -q -p no:cacheprovider $tests" >>"$log" 2>&1 || failed=1
+        result=$(tail -1 "$log")
+    else
+        failed=1
+    fi
+    printf '%s | %s %s | %s | %s | %s\n' "$(date -u +%F)" "$suite" "$arch" "$(inside $compiler --version | head -1)" \
+        "$(inside python --version)" "$result" | tee -a build/elsewhere/results
+done
+exit $failed

@@ -1,27 +1,34 @@
 """Mutation testing: break one line at a time, and see whether the tests notice.
 
-    python tools/mutants.py --sample 300            # a random sample of our C and Python, on all cores
+    python tools/mutants.py --sample 300            # a random sample of our C and Python
     python tools/mutants.py --fixed                 # those of tests/mutants.csv, which CI runs too
     python tools/mutants.py --only native/session   # of some files
+    python tools/mutants.py --retry build/mutants.csv   # those that survived once more, after new tests
 
-A mutant is killed when a test fails, hangs or the process dies; what survives is printed, and written to --out. Python is mutated
-by cosmic-ray's operators, C by a few of our own: comparisons, off by one, a removed call or assignment, exchanged arguments,
-inverted conditions. Every job has a copy of the tree of its own under build/mutants/.
+A mutant is killed when a test fails or the process dies. One that uses ten times the CPU time of its tests has hung, which the
+tests notice as well. What survives is printed, and written to --out. Python is mutated by cosmic-ray's operators, C by a few of
+our own: comparisons, off by one, a removed call or assignment, exchanged arguments, inverted conditions. tools/covered.py has
+recorded which tests run which line: only those are tried, the quickest first and the core's before the adapters', and a line
+that no test runs survives at once. Mutants that change nothing are listed in tests/mutants_equivalent.csv, each with the reason.
+Every job has a copy of the tree of its own under build/mutants/.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
 import queue
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -29,29 +36,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+import covered
+from tree import ROOT
+
 WORK = ROOT / "build" / "mutants"
 FIXED = ROOT / "tests" / "mutants.csv"
-SECONDS = 300  # for the tests of one mutant; one that takes longer hangs
-
-# The tests that cover a folder, those that notice most in the shortest time first.
-CORE = (
-    "test_golden test_models test_machines test_session test_batch test_save test_seeds test_hidden test_players "
-    "test_params test_spec test_task test_rewards test_encode test_guard test_memory"
-)
-TESTS = {
-    "native/drawing": "test_pixels test_golden test_encode",
-    "native/planning": "test_experts test_search test_models test_machines ../native/test_experts test_robustness",
-    "native/batch": "test_batch test_models test_machines test_seeds test_robustness test_golden test_pixels",
-    "native/host": CORE + " test_robustness",
-    "native": CORE + " test_pixels test_experts test_robustness",
-    "core/agents": "test_search test_experts test_machines test_models",
-    "core/benchmark": "test_evaluate test_models test_cli ../test_contract",
-    "core/cli": "test_cli ../test_contract",
-    "core/encode": "test_encode test_models",
-    "core": CORE + " test_search ../test_contract ../test_imports test_robustness",
-    "adapters": "../test_contract ../adapters/test_{name} ../adapters",
-}
+EQUIVALENT = ROOT / "tests" / "mutants_equivalent.csv"
+PUZZLES = sorted(path.stem for path in (ROOT / "native" / "puzzles").glob("*.c"))
+SLOWER = 10  # a mutant hangs when its tests take this many times as long as without it, and START more
+START = 60  # CPU seconds to start Python and import the frameworks
 
 
 @dataclass(frozen=True)
@@ -162,7 +155,7 @@ def candidates(only: list[str]) -> list[Callable[[], Mutant | None]]:
         for path in paths:
             if path.suffix == ".c" and "checks" not in path.parts:
                 found += of_c(path)
-            elif path.suffix == ".py" and folder != "native" and "cli" not in path.parts:
+            elif path.suffix == ".py" and folder != "native":
                 found += of_python(path)
     return found
 
@@ -181,86 +174,174 @@ def fixed() -> list[tuple[Mutant, str]]:
     return result
 
 
-# ---- a copy of the tree that can be broken
-
-RUN = """
-import os, sys
-sys.path[:0] = [os.environ["MUTANT"], os.environ["MUTANT_ROOT"]]
-sys.meta_path = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
-import puzzleport._native, pytest
-assert os.environ["MUTANT"] in puzzleport._native.__file__, puzzleport._native.__file__
-if __name__ == "__main__":
-    options = "-q -x -p no:cacheprovider -p no:xdist --no-header".split()
-    sys.exit(pytest.main([*options, "-m", "not slow", *sys.argv[1:]]))
-"""
+# ---- which tests, and what they say
 
 
-class Copy:
-    """One job's copy: sources, a build folder, and the package with its module."""
+class Copy(covered.Copy):
+    """A copy of the tree that is broken and mended again."""
 
     def __init__(self, number: int) -> None:
-        self.root = WORK / str(number)
-        self.package = self.root / "python"
-        self.root.mkdir(parents=True, exist_ok=True)
-        for folder in ("native", "core", "adapters", "tests", "docs", "examples", "tools"):
-            shutil.rmtree(self.root / folder, ignore_errors=True)
-            shutil.copytree(ROOT / folder, self.root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("pyproject.toml", "README.md", "Makefile"):
-            shutil.copy(ROOT / name, self.root / name)
-        (self.root / "run.py").write_text(RUN)
-        python = f"-DPython_EXECUTABLE={sys.executable}"
-        self._run("cmake", "-G", "Ninja", "-S", self.root / "native", "-B", self.root / "module", python)
-        self._assemble()
-
-    def _run(self, *command: object) -> None:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
-
-    def _assemble(self) -> None:
-        self._run("ninja", "-C", self.root / "module")
-        shutil.rmtree(self.package, ignore_errors=True)
-        shutil.copytree(self.root / "core", self.package / "puzzleport")
-        shutil.copytree(self.root / "adapters", self.package / "puzzleport" / "adapters")
+        super().__init__(WORK / f"copy{number}", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1")
+        self.sound = self.root / "sound"
+        self.sound.mkdir(exist_ok=True)
         for module in (self.root / "module").glob("_native*.so"):
-            shutil.copy(module, self.package / "puzzleport")
+            shutil.copy(module, self.sound)
+        self.noticed = self.root / "chosen.json.failed"
+        self.tester: subprocess.Popen[str] | None = None
 
-    def survives(self, mutant: Mutant, tests: str = "") -> bool | None:
-        """Whether the tests pass with the mutant; None where it does not even build."""
+    def outcome(self, mutant: Mutant, tests: list[str], seconds: float) -> str:
+        """What becomes of a mutant; the tests take so long without it."""
         path = self.root / mutant.path
         before = path.read_text()
         path.write_text(mutant.text)
         try:
             try:
-                self._assemble()
+                self.update(mutant.path)
             except RuntimeError:
-                return None
-            return self._passes(self._tests(mutant.path, tests))
+                return "did not build"
+            core = [test for test in tests if test.startswith("tests/core/")]
+            for part in (core, [test for test in tests if test not in core]):
+                if part and (outcome := self.run(part, seconds)) != "survived":
+                    return outcome
+            return "survived"
         finally:
             path.write_text(before)
+            if mutant.path.startswith("native/"):  # the file itself is built again with the next mutant of C
+                for module in self.sound.iterdir():
+                    shutil.copy(module, self.package / "puzzleport")
+            else:
+                self.update(mutant.path)
 
-    def _tests(self, path: str, given: str) -> list[str]:
-        names = given or next(tests for folder, tests in TESTS.items() if path.startswith(folder))
-        names = names.format(name=Path(path).stem)
-        found = [self.root / "tests" / "core" / name for name in names.split()]
-        existing = [one if one.exists() else one.with_suffix(".py") for one in found]
-        return [str(one.resolve()) for one in existing if one.exists()]
-
-    def _passes(self, tests: list[str]) -> bool:
-        environment = {
-            **os.environ,
-            "MUTANT": str(self.package),
-            "MUTANT_ROOT": str(self.root),
-            "PUZZLEPORT_EXAMPLES": "10",
+    def run(self, tests: list[str], seconds: float) -> str:
+        """Run some tests, in this order, until one fails."""
+        chosen = self.root / "chosen.json"
+        chosen.write_text(json.dumps(tests))
+        self.noticed.write_text("")
+        files = dict.fromkeys(test.split("::")[0] for test in tests)
+        asked = {
+            "arguments": [*["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"], *files],
+            "chosen": str(chosen),
+            "limit": int(SLOWER * seconds + START),
         }
-        command = [sys.executable, "run.py", *tests]
-        try:
-            done = subprocess.run(
-                command, cwd=self.root, env=environment, capture_output=True, timeout=SECONDS, check=False
+        if self.tester is None or self.tester.poll() is not None:
+            self.tester = subprocess.Popen(
+                [sys.executable, ROOT / "tools" / "tester.py"],
+                cwd=self.root,
+                env=self.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
             )
-        except subprocess.TimeoutExpired:
-            return False
-        return done.returncode == 0
+        assert self.tester.stdin is not None
+        assert self.tester.stdout is not None
+        self.tester.stdin.write(json.dumps(asked) + "\n")
+        self.tester.stdin.flush()
+        code = int(self.tester.stdout.readline())
+        if code in (-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL):
+            return "hung"
+        if code in (3, 4):  # pytest itself could not work, so it says nothing about the mutant
+            raise RuntimeError(f"pytest cannot run {asked['arguments']}: {code}")
+        return "survived" if code in (0, 5) else "killed"  # 5: none of the tests exists
+
+
+def choose(record: covered.Record, mutant: Mutant, budget: float) -> tuple[list[str], float]:
+    """Tests that run the broken line, and how long they take: every function of tests once, then at other parameters.
+
+    The core's come first: they need no framework, and an adapter's tests say the same about them, later.
+    """
+    able = {record.tests[test]: record.seconds[test] for test in record.of_line(mutant.path, mutant.line, code(mutant))}
+    ranked = rank(able) + rank(unrecorded(record, mutant.path), random.Random(mutant.line))
+    chosen, total = [], 0.0
+    for number, (seconds, test) in enumerate(ranked):
+        if number and total + seconds > budget:
+            continue
+        chosen.append(test)
+        total += seconds
+    return chosen, total
+
+
+def code(mutant: Mutant) -> str:
+    """The file of a mutant as it is."""
+    return (ROOT / mutant.path).read_text()
+
+
+def rank(seconds: dict[str, float], order: random.Random | None = None) -> list[tuple[float, str]]:
+    """Tests by how soon to try them; with an order, those that are equally quick come by chance."""
+    families: dict[str, list[str]] = defaultdict(list)
+    for test in sorted(seconds, key=lambda one: (seconds[one], order.random() if order else 0, one)):
+        families[test.split("[")[0]].append(test)
+    ranked = sorted(
+        (not test.startswith("tests/core/"), number, seconds[test], test)
+        for family in families.values()
+        for number, test in enumerate(family)
+    )
+    return [(taken, test) for _, _, taken, test in ranked]
+
+
+def unrecorded(record: covered.Record, path: str) -> dict[str, float]:
+    """What a record that was cut off lacks: the tests that it has of one puzzle, at the others that may run the file."""
+    found = re.fullmatch(r"native/(?:puzzles|planning/experts)/(\w+)\.c", path)
+    known, result = set(record.tests), {}
+    for number in range(len(record.tests)) if found else record.of_file(path):
+        family, bracket, parameters = record.tests[number].partition("[")
+        parts = re.split(r"([-\]])", parameters)
+        if bracket and any(part in PUZZLES for part in parts):
+            for puzzle in [found[1]] if found else PUZZLES:
+                other = family + bracket + "".join(puzzle if part in PUZZLES else part for part in parts)
+                if other not in known:
+                    result[other] = record.seconds[number]
+    return result
+
+
+def named_after(path: str) -> list[str]:
+    """Whole files of tests that belong to a file by their names, and the golden ones."""
+    file = Path(path)
+    names = [
+        f"core/test_{file.stem}",
+        f"core/test_{file.parent.name}",
+        f"adapters/test_{file.stem}",
+        "core/test_golden",
+    ]
+    more = {
+        "core/cli": ["core/test_terminal"],
+        "core/benchmark": ["core/test_evaluate", "core/test_models", "core/test_cli"],
+        "core/agents": ["core/test_search", "core/test_experts", "core/test_models"],
+        "native/session": ["core/test_save", "core/test_models", "core/test_machines", "core/test_players"],
+        "native/batch": ["core/test_batch", "core/test_models", "core/test_machines", "core/test_threads"],
+        "native/planning": ["core/test_experts", "core/test_search", "core/test_models", "native/test_experts"],
+        "native/drawing": ["core/test_pixels", "core/test_mouse"],
+        "native/puzzles": ["core/test_session", "core/test_save", "core/test_experts", "core/test_pixels"],
+        "adapters": ["test_contract"],
+    }
+    names += next((files for folder, files in more.items() if path.startswith(folder)), [])
+    return [f"tests/{name}.py" for name in dict.fromkeys(names) if (ROOT / "tests" / f"{name}.py").exists()]
+
+
+def equivalents() -> dict[tuple[str, str, str], str]:
+    """Mutants that change nothing that anybody could notice, and why."""
+    with EQUIVALENT.open(newline="") as source:
+        return {(row["path"], row["old"], row["new"]): row["reason"] for row in csv.DictReader(source)}
+
+
+def again(table: Path) -> list[Mutant]:
+    """Those that survived according to a table, as far as their lines still stand."""
+    with table.open(newline="") as source:
+        rows = [row for row in csv.DictReader(source) if row["outcome"] in ("survived", "never run")]
+    result = []
+    for row in rows:
+        lines = (ROOT / row["path"]).read_text().splitlines(keepends=True)
+        at = min(
+            (number for number, line in enumerate(lines) if line.strip() == row["old"]),
+            key=lambda number: abs(number + 1 - int(row["line"])),
+            default=None,
+        )
+        if at is None:
+            print(f"gone: {row['path']}: {row['old']}")
+            continue
+        old = lines[at]
+        lines[at] = old.replace(row["old"], row["new"]) if row["new"] else "\n"
+        result.append(Mutant(row["path"], at + 1, old, row["new"], "".join(lines)))
+    return result
 
 
 def main() -> None:
@@ -270,54 +351,88 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--fixed", action="store_true", help="those of tests/mutants.csv instead")
     parser.add_argument("--only", nargs="+", default=["native", "core", "adapters"], help="files or folders")
+    parser.add_argument("--retry", type=Path, help="a CSV of --out: those of it that survived instead")
+    parser.add_argument("--tests", nargs="+", help="files or functions of tests to try instead of the recorded ones")
+    parser.add_argument(
+        "--wide", action="store_true", help="try whole files of tests that are named after the broken one"
+    )
+    parser.add_argument("--resume", action="store_true", help="leave out what --out has already")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--budget", type=float, default=25, help="CPU seconds for the tests of one mutant")
     parser.add_argument("--out", type=Path, help="a CSV of what became of each")
     options = parser.parse_args()
     if options.fixed:
         chosen = fixed()
+    elif options.retry:
+        chosen = [(mutant, "") for mutant in again(options.retry)]
     else:
         everything = candidates(options.only)
         random.Random(options.seed).shuffle(everything)
         real = (mutant for make in everything if (mutant := make()) is not None)
         chosen = [(mutant, "") for mutant in islice(real, options.sample)]
         print(f"{len(chosen)} of {len(everything)} mutants", flush=True)
+    record = None if options.fixed else covered.load()
+    known = equivalents()
     work: queue.Queue[tuple[Mutant, str]] = queue.Queue()
-    for item in chosen:
-        work.put(item)
-    results: list[tuple[str, Mutant]] = []
+    results: list[tuple[str, Mutant, str]] = []
+    if options.resume and options.out and options.out.exists():
+        with options.out.open(newline="") as source:
+            done = {(row["path"], row["line"], row["old"], row["new"]): row for row in csv.DictReader(source)}
+        for mutant, tests in chosen:
+            key = (mutant.path, str(mutant.line), mutant.old.strip(), mutant.new.strip())
+            if key in done:
+                results.append((done[key]["outcome"], mutant, done[key]["by"]))
+            else:
+                work.put((mutant, tests))
+    else:
+        for item in chosen:
+            work.put(item)
     started = time.monotonic()
+
+    def judge(copy: Copy, mutant: Mutant, named: str) -> str:
+        if (mutant.path, mutant.old.strip(), mutant.new.strip()) in known:
+            return "equivalent"
+        if record is None or options.tests or options.wide:
+            tests = options.tests or (named_after(mutant.path) if options.wide else named.split())
+            return copy.outcome(mutant, tests, START)
+        tests, seconds = choose(record, mutant, options.budget)
+        return copy.outcome(mutant, tests, seconds) if tests else "never run"
 
     def job(number: int) -> None:
         copy = Copy(number)
-        if number == 0 and not options.fixed and not copy._passes(copy._tests("native/session", "")):
-            raise SystemExit("the tests fail without any mutant")
         while True:
             try:
                 mutant, tests = work.get_nowait()
             except queue.Empty:
                 return
-            outcome = {True: "survived", False: "killed", None: "did not build"}[copy.survives(mutant, tests)]
-            results.append((outcome, mutant))
-            print(f"{len(results)}/{len(chosen)} {time.monotonic() - started:.0f} s {outcome}: {mutant}", flush=True)
+            outcome = judge(copy, mutant, tests)
+            by = copy.noticed.read_text() if outcome == "killed" else ""
+            results.append((outcome, mutant, by))
+            said = f"{outcome} by {by}" if by else outcome
+            print(f"{len(results)}/{len(chosen)} {time.monotonic() - started:.0f} s {said}: {mutant}", flush=True)
+            if options.out:
+                write(options.out, results)
 
     threads = [threading.Thread(target=job, args=(number,)) for number in range(options.jobs)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    counts = {kind: sum(outcome == kind for outcome, _ in results) for kind in ("killed", "survived", "did not build")}
-    tried = counts["killed"] + counts["survived"]
-    print(
-        f"{counts['killed']} of {tried} killed ({counts['killed'] / max(tried, 1):.1%}), {counts['did not build']} did not build"
-    )
-    if options.out:
-        with options.out.open("w", newline="") as target:
-            writer = csv.writer(target, lineterminator="\n")
-            writer.writerow(["outcome", "path", "line", "old", "new"])
-            for outcome, mutant in sorted(results, key=lambda one: (one[0], one[1].path, one[1].line)):
-                writer.writerow([outcome, mutant.path, mutant.line, mutant.old.strip(), mutant.new.strip()])
-    if len(results) < len(chosen) or (options.fixed and counts["survived"] + counts["did not build"]):
+    counts = Counter(outcome for outcome, _, _ in results)
+    noticed = counts["killed"] + counts["hung"]
+    tried = noticed + counts["survived"] + counts["never run"]
+    print(f"{noticed} of {tried} killed ({noticed / max(tried, 1):.1%}): {dict(counts)}")
+    if len(results) < len(chosen) or (options.fixed and noticed < len(results)):
         sys.exit(1)
+
+
+def write(path: Path, results: list[tuple[str, Mutant, str]]) -> None:
+    """The table of what became of each."""
+    with path.open("w", newline="") as target:
+        writer = csv.writer(target, lineterminator="\n")
+        writer.writerow(["outcome", "path", "line", "old", "new", "by"])
+        for outcome, mutant, by in sorted(results, key=lambda one: (one[0], one[1].path, one[1].line)):
+            writer.writerow([outcome, mutant.path, mutant.line, mutant.old.strip(), mutant.new.strip(), by])
 
 
 if __name__ == "__main__":

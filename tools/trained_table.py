@@ -30,7 +30,8 @@ ALGORITHMS = {
 
 def run(algorithm: str, puzzle: str, steps: int, episodes: int, folder: Path) -> None:
     """Train and evaluate one agent in a process of its own, on one core."""
-    command = [sys.executable, "-m", "puzzleport", "train", "--algo", algorithm, "--puzzle", puzzle, *OPTIONS]
+    name = f"sb3-{algorithm.replace('_', '-')}"
+    command = [sys.executable, "-m", "puzzleport", "train", "--algo", name, "--puzzle", puzzle, *OPTIONS]
     command += ALGORITHMS[algorithm]
     command += ["--steps", str(steps), "--episodes", str(episodes), "--out", str(folder), "--resume", "--device", "cpu"]
     one_core = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -1,4 +1,4 @@
-"""Agents: policies that need no training, by name.
+"""Agents: policies that need no training, by name; and published ones, which have learned.
 
     >>> import puzzleport as pp
     >>> sorted(pp.agents.POLICIES)
@@ -10,7 +10,8 @@
     >>> session.status.name
     'SOLVED'
 
-``random`` and ``masked`` choose for many games at once, ``expert`` for one session. Search is in ``puzzleport.agents.search``.
+``random`` and ``masked`` choose for many games at once, ``expert`` for one session. ``pp.agents.load("solo")`` is a trained one.
+Search is in ``puzzleport.agents.search``.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import UnknownOption
+from ..errors import UnknownOption, quote
 from ..session import Observation
-from . import search
+from . import published, search
 from .expert import ExpertPolicy, Hint
+from .published import Agent, available, card, load
 
 Array = np.ndarray[Any, Any]
 
@@ -64,7 +66,21 @@ def policy(name: str) -> Callable[..., Any]:
     if name in POLICIES:
         return POLICIES[name]
     told = f", which is called {RENAMED[name]} now" if name in RENAMED else ""
-    raise UnknownOption(f"there is no policy {name!r:.80}{told}; there are {', '.join(POLICIES)}")
+    raise UnknownOption(f"there is no policy {quote(name)}{told}; there are {', '.join(POLICIES)}")
 
 
-__all__ = ["POLICIES", "BatchPolicy", "ExpertPolicy", "Hint", "masked_actions", "policy", "random_actions", "search"]
+__all__ = [
+    "POLICIES",
+    "Agent",
+    "BatchPolicy",
+    "ExpertPolicy",
+    "Hint",
+    "available",
+    "card",
+    "load",
+    "masked_actions",
+    "policy",
+    "published",
+    "random_actions",
+    "search",
+]

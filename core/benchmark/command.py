@@ -20,8 +20,10 @@ import subprocess
 import time
 from typing import IO, TYPE_CHECKING, Any
 
+from ..errors import quote
 from ..language.dialogue import MAX_MESSAGE, Dialogue
 from ..session import Status
+from .recording import as_text
 
 if TYPE_CHECKING:
     from .playing import Block
@@ -49,7 +51,7 @@ class Program:
         try:
             self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as error:
-            raise ValueError(f"the program {words[0]!r:.80} cannot be started: {error}") from None
+            raise ValueError(f"the program {quote(words[0])} cannot be started: {error}") from None
         self._rest = b""
 
     @property
@@ -101,9 +103,10 @@ class Program:
             self._process.stdout.close()
 
 
-def play(command: str, block: Block) -> tuple[list[int], list[int], dict[str, list[int]]]:
+def play(command: str, block: Block) -> tuple[list[int], list[int], list[str], dict[str, list[int]]]:
     """Play a block of episodes with a program. One that falls silent has lost nothing but its game."""
-    status, steps, told = [], [], {"turns": list[int](), "problems": list[int](), "tokens": list[int]()}
+    status, steps, actions = list[int](), list[int](), list[str]()
+    told = {"turns": list[int](), "problems": list[int](), "tokens": list[int]()}
     program = Program(command)
     try:
         for seed in block.seeds:
@@ -126,11 +129,13 @@ def play(command: str, block: Block) -> tuple[list[int], list[int], dict[str, li
                     program = Program(command)
                 status.append(int(game.status if game.status != Status.ONGOING else 0))
                 steps.append(game.session.steps)
+                if block.record:
+                    actions.append(as_text(game.keys))
                 for name, number in (("turns", game.turns), ("problems", problems), ("tokens", tokens)):
                     told[name].append(number)
     finally:
         program.close()
-    return status, steps, told
+    return status, steps, actions, told
 
 
 def _play(program: Program, game: Dialogue) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT
 from ..task import Task, unknown_option
 from .evaluation_sets import evalset as frozen
 from .playing import Block, Outcome, Playing
+from .recording import Game, Header, Recorder
 from .results import PAPER_EPISODES, Result
 from .workers import Workers
 
@@ -33,13 +34,40 @@ class Job:
     threads: int
     seeds: Callable[[int], int]
     """The seed of each episode."""
+    recorder: Recorder | None = None
+    """What keeps every action."""
+
+    @property
+    def header(self) -> Header:
+        """What a recording says of this job."""
+        return Header.of(self.result, self.task.actions)
+
+    def game_id(self, number: int) -> str:
+        """The id of the game of an episode."""
+        return self.task.game_id or f"{self.task.params}#{self.seeds(number)}"
 
     def blocks(self) -> Iterator[Block]:
         """The blocks that are not played yet."""
         episodes = self.result.episodes
         for start in range(len(self.result.steps), episodes, BLOCK):
             numbers = range(start, min(start + BLOCK, episodes))
-            yield Block(self.task, [self.seeds(number) for number in numbers], self.threads)
+            yield Block(self.task, [self.seeds(number) for number in numbers], self.threads, self.recorder is not None)
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in what became of the next block."""
+        first = len(self.result.steps)
+        self.result.status += outcome.status
+        self.result.steps += outcome.steps
+        for name, numbers in outcome.told.items():
+            self.result.told.setdefault(name, []).extend(numbers)
+        if self.recorder is not None:
+            games = []
+            for k, (actions, status, steps) in enumerate(
+                zip(outcome.actions, outcome.status, outcome.steps, strict=True)
+            ):
+                told = {name: numbers[k] for name, numbers in outcome.told.items()}
+                games.append(Game(self.game_id(first + k), actions, status, steps, told))
+            self.recorder.write(self.header, games)
 
 
 def evaluate(
@@ -58,6 +86,7 @@ def evaluate(
     threads: int = 0,
     name: str | None = None,
     known: Iterable[Result] = (),
+    recorder: Recorder | None = None,
     progress: Callable[[Result], None] | None = None,
     workers: Workers = map,
     **unknown: Any,  # noqa: ANN401 (for an error that names what was meant)
@@ -84,6 +113,7 @@ def evaluate(
         deterministic: whether a model takes its likeliest action, rather than one that it draws.
         threads: how many threads play; 0 for all cores.
         name: of the policy in the result.
+        recorder: keeps every action, for ``verify``. What it had before is not played again.
         known: earlier results. Blocks that they have are not played again, and without a seed theirs is taken.
         progress: called with the growing result after each block.
         workers: where the blocks are played; ``map`` plays one after the other.
@@ -94,7 +124,15 @@ def evaluate(
     task = Task.of(puzzle, params, limits)
     playing = policy if isinstance(policy, Playing) else Playing(policy, deterministic=deterministic)
     job = prepare(
-        playing, task, episodes=episodes, seed=seed, evalset=evalset, threads=threads, name=name, known=list(known)
+        playing,
+        task,
+        episodes=episodes,
+        seed=seed,
+        evalset=evalset,
+        threads=threads,
+        name=name,
+        known=list(known),
+        recorder=recorder,
     )
     play_jobs([job], playing, progress=progress, workers=workers)
     return job.result
@@ -110,12 +148,17 @@ def prepare(
     threads: int,
     name: str | None,
     known: Sequence[Result],
+    recorder: Recorder | None = None,
 ) -> Job:
     """The job that ``evaluate`` does with these arguments, of which nothing is played yet."""
     check_episodes(episodes)
     if task.max_steps < 1 and not task.max_repeats:
         raise ValueError("an evaluation needs a limit: an episode of a bad policy never ends without max_steps")
+    if recorder is not None and task.max_steps < 1:
+        raise ValueError("a recording needs max_steps")
     playing.check(task)
+    if recorder is not None:
+        known = [section.result() for section in recorder.sections]
     params = task.game_id or task.params
     result = Result(name or playing.name, task.puzzle, params, "", task.max_steps, task.undo, playing.fingerprint)
     result.episodes, result.max_repeats = episodes, task.max_repeats
@@ -137,7 +180,10 @@ def prepare(
             whole = episodes if len(other.steps) >= episodes == other.episodes else len(other.steps) // BLOCK * BLOCK
             result.status, result.steps = other.status[:whole][:episodes], other.steps[:whole][:episodes]
             result.told = {name: numbers[:whole][:episodes] for name, numbers in other.told.items()}
-    return Job(result, task, threads, seeds)
+    job = Job(result, task, threads, seeds, recorder)
+    if recorder is not None:
+        recorder.check(job.header, len(result.steps))
+    return job
 
 
 def check_episodes(episodes: object) -> int:
@@ -177,10 +223,6 @@ def play_jobs(
         if progress:
             progress(job.result)
         for _ in range(blocks):
-            status, steps, *more = next(outcomes)
-            job.result.status += status
-            job.result.steps += steps
-            for name, numbers in (more[0] if more else {}).items():
-                job.result.told.setdefault(name, []).extend(numbers)
+            job.add(Outcome(*next(outcomes)))
             if progress:
                 progress(job.result)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+from ..errors import quote
 from ..game_id import check_seed
 from ..puzzle_spec import canonical_params, puzzles, spec
 from ..session import Session
@@ -58,6 +59,19 @@ def check_training_seed(seed: int) -> int:
     return seed
 
 
+def frozen_hashes(name: str, puzzle: str) -> list[int]:
+    """The hashes of a puzzle's instances in a frozen set, at all of its settings."""
+    known = [name for name in FIRST if name != "v1"]
+    if name not in known:
+        raise ValueError(
+            f"there is no evaluation set {quote(name)} whose instances can be excluded; there is {', '.join(known) or 'none'}"
+            + (". The seeds of v1 are above 2**63, where no training draws any" if name == "v1" else "")
+        )
+    with files(__package__).joinpath(f"sets/{name}.csv").open(encoding="utf-8") as source:
+        rows = [row for row in csv.DictReader(source) if row["puzzle"] == puzzle]
+    return [int(digits, 16) for row in rows for digits in row["hashes"].split()]
+
+
 def evalset(name: str, level: str = "easiest", *, params_of: Mapping[str, str] | None = None) -> dict[str, EvalSet]:
     """The evaluation set of each puzzle at a level, ``easiest`` or ``human``.
 
@@ -67,10 +81,10 @@ def evalset(name: str, level: str = "easiest", *, params_of: Mapping[str, str] |
         params_of: instead of a level: the parameters of the puzzles that are wanted.
     """
     if name not in FIRST:
-        raise ValueError(f"there is no evaluation set {name!r:.80}; there is {', '.join(FIRST)}")
+        raise ValueError(f"there is no evaluation set {quote(name)}; there is {', '.join(FIRST)}")
     if params_of is None:
         if level not in {"easiest", "human"}:
-            raise ValueError(f"an evaluation set has the levels easiest and human, not {level!r:.80}")
+            raise ValueError(f"an evaluation set has the levels easiest and human, not {quote(level)}")
         params_of = {puzzle: getattr(spec(puzzle), f"{level}_params") for puzzle in puzzles()}
     with files(__package__).joinpath(f"sets/{name}.csv").open(encoding="utf-8") as source:
         committed = {(row["puzzle"], row["params"]): row for row in csv.DictReader(source)}

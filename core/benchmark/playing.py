@@ -1,8 +1,9 @@
 """How a policy plays a block of episodes, and how to find the policy that is meant.
 
-A policy is ``random``, ``masked`` or ``expert``, a ``module:function``, a program as ``command:'...'``, a callable over a
-batch, or a model: a file or an object of a framework. What plays models is not known here. A package says so with an
-entry point of the group ``puzzleport.policies``, named after the file's suffix or the framework's top module.
+A policy is ``random``, ``masked``, ``expert`` or ``published``, an agent's file, a ``module:function``, a program as
+``command:'...'``, a callable over a batch, or a model: a file or an object of a framework. What plays models is not known here.
+A package says so with an entry point of the group ``puzzleport.policies``, named after the file's suffix or the framework's top
+module.
 """
 
 from __future__ import annotations
@@ -10,24 +11,33 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import agents
 from ..agents import BatchPolicy, ExpertPolicy
+from ..agents.published import SUFFIX, Published, read
 from ..batch import rollout
-from ..errors import NoPlan, UnknownOption
+from ..errors import NoPlan, UnknownOption, quote
 from ..session import Session
 from ..task import Task
 from . import command
+from .recording import as_text
 
-Outcome = tuple[list[int], list[int]] | tuple[list[int], list[int], dict[str, list[int]]]
-"""Status and steps of each episode, and what else is told of each, by name."""
+
+class Outcome(NamedTuple):
+    """What became of the episodes of a block, one after the other."""
+
+    status: list[int]
+    steps: list[int]
+    actions: list[str]
+    """What was done in each, as a recording writes it; empty where nothing is recorded."""
+    told: dict[str, list[int]]
+    """What else is told of each, by name."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,8 @@ class Block:
     task: Task
     seeds: list[int]
     threads: int
+    record: bool = False
+    """Whether the actions are kept."""
 
 
 Play = Callable[[Block], Outcome]
@@ -57,8 +69,11 @@ def _play_in_c(name: str) -> Play:
             max_repeats=task.max_repeats,
             timeout=task.timeout,
             threads=block.threads,
+            record=block.record,
         )
-        return played.status.tolist(), played.steps.tolist()
+        steps = played.steps.tolist()
+        rows = () if played.actions is None else zip(played.actions, steps, strict=True)
+        return Outcome(played.status.tolist(), steps, [as_text(row[:taken].tobytes()) for row, taken in rows], {})
 
     return play
 
@@ -70,25 +85,36 @@ def play_batch(policy: BatchPolicy, block: Block) -> Outcome:
         if hasattr(policy, "start"):
             policy.start(batch, random)
         step = batch.reset(block.seeds)
+        taken = list[Any]()
         while not (step.ended != 0).all():
-            step = batch.step(np.asarray(policy(step.observation, step.mask, random)))
-        return step.status.tolist(), step.steps.tolist()
+            actions = np.asarray(policy(step.observation, step.mask, random))
+            step = batch.step(actions)
+            if block.record:
+                taken.append(actions.astype(np.uint8))
+        steps = step.steps.tolist()
+        games = np.stack(taken, axis=1) if taken else ()
+        actions_of = [as_text(row[:count].tobytes()) for row, count in zip(games, steps, strict=False)]
+        return Outcome(step.status.tolist(), steps, actions_of, {})
 
 
 def _play_expert(block: Block) -> Outcome:
     """Play one game after the other. Where the expert knows no way on, the episode is not solved."""
     policy = ExpertPolicy(block.task.puzzle)
-    status, steps = [], []
+    outcome = Outcome([], [], [], {})
     for seed in block.seeds:
         with block.task.session(seed) as session:
+            taken = list[int]()
             while not session.ended:
                 try:
-                    session.step(policy(session))
+                    taken.append(policy(session))
                 except NoPlan:
                     break
-            status.append(int(session.status))
-            steps.append(session.steps)
-    return status, steps
+                session.act(taken[-1])
+            outcome.status.append(int(session.status))
+            outcome.steps.append(session.steps)
+            if block.record:
+                outcome.actions.append(as_text(taken))
+    return outcome
 
 
 NAMED: dict[str, Play] = {"random": _play_in_c("random"), "masked": _play_in_c("masked"), "expert": _play_expert}
@@ -109,7 +135,8 @@ class Playing:
             self.name = policy
             self._play = NAMED.get(policy)
             if policy.startswith(command.PREFIX):
-                self._play = partial(command.play, policy.removeprefix(command.PREFIX))
+                words = policy.removeprefix(command.PREFIX)
+                self._play = lambda block: Outcome(*command.play(words, block))
             if self._play is None:
                 self._policy = _by_name(policy, deterministic)
         else:
@@ -170,6 +197,11 @@ def _again(policy: Any, name: str) -> Playing:  # noqa: ANN401 (whatever was giv
 
 def _by_name(name: str, deterministic: bool) -> Any:  # noqa: ANN401 (a policy)
     """A policy from a file or from a module."""
+    temperature = 0.0 if deterministic else None
+    if name == "published":
+        return Published(temperature)
+    if name.endswith(SUFFIX):
+        return read(Path(name), temperature=temperature)
     found = _entry(Path(name).suffix[1:])
     if found is not None:
         return found(name, deterministic=deterministic)
@@ -178,15 +210,15 @@ def _by_name(name: str, deterministic: bool) -> Any:  # noqa: ANN401 (a policy)
         try:
             agents.policy(name)
         except UnknownOption as error:
-            raise UnknownOption(f"{error}, MODEL.zip and module:function") from None
+            raise UnknownOption(f"{error}, published, AGENT{SUFFIX}, MODEL.zip and module:function") from None
     if "" not in sys.path:
         sys.path.insert(0, "")  # modules in the present folder, as with python -m
     try:
         policy = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"the policy {name!r:.80} cannot be loaded: {error}") from None
+        raise ValueError(f"the policy {quote(name)} cannot be loaded: {error}") from None
     if not callable(policy):
-        raise ValueError(f"the policy {name!r:.80} is not a function of (observation, mask, random)")
+        raise ValueError(f"the policy {quote(name)} is not a function of (observation, mask, random)")
     return policy() if isinstance(policy, type) else policy
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import InvalidParams
+from ..errors import InvalidParams, quote
 from ..game_id import names_instance, parse_game_id
 from ..puzzle_spec import canonical_params, spec
 from .paper import table
@@ -27,7 +27,7 @@ def level_params(puzzle: str, level: str, levels: tuple[str, ...] = LEVELS) -> s
     try:
         return canonical_params(puzzle, level)
     except InvalidParams as error:
-        raise InvalidParams(f"{level!r:.80} is no level ({', '.join(levels)}), and as parameters: {error}") from None
+        raise InvalidParams(f"{quote(level)} is no level ({', '.join(levels)}), and as parameters: {error}") from None
 
 
 def settings(names: Iterable[str], level: str) -> list[tuple[str, str]]:

@@ -11,18 +11,23 @@ try:
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the command line needs an extra: pip install 'puzzleport[cli]' ({error})")
 
+from .agents import agents
 from .bench import bench
 from .common import Commands
 from .compare import compare
 from .demos import demos
 from .evaluate import evalset, evaluate
+from .export import export
 from .generate import generate
 from .look import demo, list_puzzles, show
 from .mcp import mcp
 from .play import play
 from .record import record
 from .serve import serve
+from .studio import studio
+from .table import table
 from .train import train
+from .verify import verify
 from .watch import watch
 
 
@@ -50,11 +55,16 @@ for command in (
     record,
     evaluate,
     evalset,
+    verify,
     compare,
     train,
+    agents,
+    table,
     demos,
     generate,
     bench,
+    studio,
+    export,
     serve,
     mcp,
 ):

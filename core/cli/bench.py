@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
-from ..benchmark import speed
+from ..benchmark import speed, words
+from ..benchmark.settings import LEVELS
 from ..puzzle_spec import spec
 from .common import Options, WholeHelp, console, emit, tracked
 
@@ -221,6 +222,30 @@ def bench_peers(seconds: float, form: str | None) -> None:
         table.add_row(row.puzzle, row.params, row.peer_name, *figures)
     remark = "jit, scan, random legal actions and autoreset, on the same cores in one run."
     _emit(rows, form, table, remark + (f" Not installed: {', '.join(missing)}." if missing else ""))
+
+
+@bench.command(name="language")
+@Options.puzzle
+@click.option("--level", type=click.Choice(LEVELS), default="human", show_default=True, help="Which parameters.")
+@Options.seconds
+@click.option("--dialogues", default=1000, show_default=True, help="How many games are kept at once, over all puzzles.")
+@Options.formats
+def bench_language(names: list[str], level: str, seconds: float, dialogues: int, form: str | None) -> None:
+    """Games in words: time of a turn and of a verdict, and memory of many games at once."""
+    size = words.memory(names, level, dialogues)
+    rows = [words.measure(name, level, seconds) for name in tracked(names, "talking")]
+    rows.append(speed.mean_row(rows))
+    table = Table("puzzle", "params", title=f"games in words, level {level}")
+    for title in ("turn, ms", "verdict, ms", "moves for a key"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        figures = (row.turn_ms, row.verdict_ms, row.moves_for_key)
+        table.add_row(row.puzzle, row.params, *(f"{figure:.2f}" for figure in figures), end_section=row is rows[-2])
+    remark = (
+        f"{dialogues:,} games at once took {size / 2**20:.0f} MiB. Times are processor time of one thread, the best of "
+        "several rounds; a turn is one move of the expert, with its reply and board."
+    )
+    _emit(rows, form, table, remark)
 
 
 # What was measured of the paper's implementation on one core of the kind that this was developed on.

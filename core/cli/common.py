@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -32,7 +33,7 @@ from ..benchmark.results import as_csv
 from ..benchmark.settings import LEVELS
 from ..benchmark.workers import Workers
 from ..encode import KINDS
-from ..errors import PuzzleError, UnknownOption
+from ..errors import PuzzleError, UnknownOption, quote
 from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT
 from ..puzzle_spec import puzzles, spec
 from ..rewards import Rewards
@@ -43,6 +44,7 @@ errors = Console(stderr=True)
 RENAMED = {"--puzzles": "--puzzle", "--engine": "--backend", "--envs": "--num-envs"}
 """What options were called in 0.1, and what they are called now."""
 LONGEST_MESSAGE = 1000
+NARROW = 60
 
 
 class WholeHelp(click.Group):
@@ -60,25 +62,43 @@ class WholeHelp(click.Group):
 class Commands(WholeHelp):
     """A group in which every mistake of the user ends in one line and exit code 2."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:  # noqa: ANN401 (click's signature)
+        """Read the options of the group itself."""
+        try:
+            return super().make_context(*arguments, **options)
+        except click.UsageError as error:
+            raise _shortened(error) from None
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 (click's signature)
         """Run the command."""
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
             if error.option_name not in RENAMED:
-                raise
+                raise _shortened(error) from None
             _fail(f"there is no option {error.option_name}; it is called {RENAMED[error.option_name]} now")
+        except click.UsageError as error:
+            raise _shortened(error) from None
         except OSError as error:
             _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except (PuzzleError, ValueError, ImportError) as error:
             _fail(str(error))
 
 
+def _line(message: str) -> str:
+    """A message in one line, however long the word that it repeats."""
+    line = " ".join(message.split())
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}..."
+
+
+def _shortened(error: click.UsageError) -> click.UsageError:
+    """Click's own message about options, which repeats what was given whole."""
+    return click.UsageError(_line(error.format_message()), error.ctx)
+
+
 def _fail(message: str) -> None:
     """Say what is wrong in one line, and end."""
-    line = " ".join(message.split())
-    line = line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}..."
-    errors.print(f"puzzleport: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+    errors.print(f"puzzleport: {_line(message)}", style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(2)
 
 
@@ -138,6 +158,8 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         above = next((folder for folder in path.parents if folder.exists()), path.parent)
         if not above.is_dir():
             raise ValueError(f"{path} cannot be written: {above} is not a folder")
+        if not os.access(above, os.W_OK):
+            raise ValueError(f"{path} cannot be written: the folder {above.resolve()} is read-only for you")
         return path
 
 
@@ -155,11 +177,11 @@ class RewardPairs(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         for pair in value.split(","):
             name, _, number = pair.partition("=")
             if name.strip() not in self.names:
-                raise UnknownOption(f"there is no reward {name!r:.80}; there are {', '.join(self.names)}")
+                raise UnknownOption(f"there is no reward {quote(name)}; there are {', '.join(self.names)}")
             try:
                 numbers[name.strip()] = float(number)
             except ValueError:
-                raise ValueError(f"a reward is written NAME=NUMBER, not {pair!r:.80}") from None
+                raise ValueError(f"a reward is written NAME=NUMBER, not {quote(pair)}") from None
         return Rewards(**numbers)  # type: ignore[arg-type]
 
 
@@ -356,17 +378,10 @@ def tracked(items: Sequence[T], doing: str) -> Iterator[T]:
 
 def progress_bar() -> Progress:
     """A bar with what is done, at which rate, the time that it took, and the time that is left."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeElapsedColumn(),
-        TextColumn("ETA"),
-        TimeRemainingColumn(),
-        console=errors,
-        transient=True,
-    )
+    start = [TextColumn("{task.description}"), BarColumn(bar_width=None), MofNCompleteColumn()]
+    # A narrow terminal has no room for the times, and half of one says nothing.
+    times = [TimeElapsedColumn(), TextColumn("ETA"), TimeRemainingColumn()] if errors.width >= NARROW else []
+    return Progress(*start, Rate(), *times, console=errors, transient=True)
 
 
 def steps_and_success(mean: float | None, success: float | None) -> str:

@@ -12,6 +12,7 @@ from ..benchmark.evaluation import check_episodes, play_jobs, prepare
 from ..benchmark.evaluation_sets import FIRST, HEAD, SIZE
 from ..benchmark.evaluation_sets import evalset as frozen
 from ..benchmark.playing import Playing
+from ..benchmark.recording import SUFFIX, Recorder
 from ..benchmark.results import BOUND, PAPER_EPISODES, Result, load, save
 from ..benchmark.settings import LEVELS, settings
 from ..files import write
@@ -38,7 +39,8 @@ SAVE_EVERY = 5.0  # seconds
     "--policy",
     default="random",
     show_default=True,
-    help="random, masked, expert, MODEL.zip (saved by Stable-Baselines3), module:function or command:'PROGRAM'.",
+    help="random, masked, expert, published (our trained agents), AGENT.safetensors, MODEL.zip (saved by Stable-Baselines3), "
+    "module:function or command:'PROGRAM'.",
 )
 @Options.puzzle
 @click.option(
@@ -65,7 +67,13 @@ SAVE_EVERY = 5.0  # seconds
     type=OutputFile(".json", ".csv"),
     help="Write results: .json with every episode, .csv with one row for each setting. May be given twice.",
 )
-@click.option("--resume", is_flag=True, help="Go on with what the .json of --out already has, and with its seed.")
+@click.option(
+    "--record",
+    "recording",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=f"Keep every action in a file that ends in {SUFFIX}; puzzleport verify replays it.",
+)
+@click.option("--resume", is_flag=True, help="Go on with what --record or the .json of --out has, and with its seed.")
 @Options.force
 @Options.formats
 def evaluate(
@@ -85,6 +93,7 @@ def evaluate(
     backend: str,
     address: str | None,
     outputs: tuple[Path, ...],
+    recording: Path | None,
     resume: bool,
     force: bool,
     form: str | None,
@@ -95,7 +104,10 @@ def evaluate(
     A function is called as f(observation, mask, random) with arrays of n games and returns n actions.
     """
     check_episodes(episodes)
-    known = _earlier(outputs, resume, force)
+    known = [] if recording and resume else _earlier(outputs, resume, force)
+    recorder = None if recording is None else _recorder(recording, resume, force)
+    if recorder is not None:
+        known = [section.result() for section in recorder.sections]
     playing = Playing(policy, deterministic=deterministic)
     if seed is None and evalset is None and not any(one.seed is not None for one in known):
         seed = random_seed()  # one for all settings
@@ -105,7 +117,17 @@ def evaluate(
         task = Task.of(puzzle, params, {"undo": undo and spec(puzzle).undo, **limits})
         own = 1 if backend == "ray" else threads
         jobs.append(
-            prepare(playing, task, episodes=episodes, seed=seed, evalset=evalset, threads=own, name=name, known=known)
+            prepare(
+                playing,
+                task,
+                episodes=episodes,
+                seed=seed,
+                evalset=evalset,
+                threads=own,
+                name=name,
+                known=known,
+                recorder=recorder,
+            )
         )
     finished: list[Result] = []
     interrupted = False
@@ -137,9 +159,8 @@ def evaluate(
     _report(finished, name or policy, form)
     if interrupted:
         played = sum(len(result.steps) for result in finished)
-        kept = (
-            f"kept in {', '.join(map(str, outputs))}; --resume goes on" if outputs else "nothing was written: no --out"
-        )
+        files = [*outputs, *([recording] if recording else [])]
+        kept = f"kept in {', '.join(map(str, files))}; --resume goes on" if files else "nothing was written: no --out"
         errors.print(f"puzzleport: interrupted after {played:,} episodes, {kept}", markup=False, highlight=False)
         raise SystemExit(130)
 
@@ -172,6 +193,15 @@ def _earlier(outputs: tuple[Path, ...], resume: bool, force: bool) -> list[Resul
             raise ValueError(f"{path} exists; --resume goes on with it, --force overwrites it")
     check_free(outputs, force)
     return []
+
+
+def _recorder(path: Path, resume: bool, force: bool) -> Recorder:
+    """What keeps the actions, or an error about a file that is in the way."""
+    if not path.name.endswith(SUFFIX):
+        raise ValueError(f"{path} cannot be written: the name must end in {SUFFIX}")
+    if path.exists() and not resume and not force:
+        raise ValueError(f"{path} exists; --resume goes on with it, --force overwrites it")
+    return Recorder(path, go_on=resume)
 
 
 def _save(known: list[Result], now: list[Result], outputs: tuple[Path, ...]) -> None:

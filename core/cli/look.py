@@ -71,8 +71,8 @@ def show(
     console.print("presets:", *(f"{one.params}: {one.title}" for one in about.presets), sep="\n  ", highlight=False)
     table = Table("field", "type", "shape", "bounds", "meaning")
     for field in about.fields(params):
-        table.add_row(field.name, str(field.dtype), str(field.shape), f"{field.low}..{field.high}", field.about)
-    console.print(table)
+        table.add_row(field.name, str(field.dtype), str(field.shape), f"{field.low} to {field.high}", field.about)
+    emit(fields, form, table)
     console.print(f"{session.game_id}\n{session.text()}", highlight=False, markup=False)
 
 

@@ -53,8 +53,9 @@ def record(
 ) -> None:
     """Film an agent that plays one game: GIF, MP4, or its last board as PNG.
 
-    POLICY: expert, random, masked (random among legal actions), MODEL.zip (saved by Stable-Baselines3) or
-    module:function. PARAMS: parameters, easiest, human, default, or a game id such as 7x7#42.
+    POLICY: expert, published (our trained agents), random, masked (random among legal actions), AGENT.safetensors,
+    MODEL.zip (saved by Stable-Baselines3) or module:function.
+    PARAMS: parameters, easiest, human, default, or a game id such as 7x7#42.
     """
     films = [path for path in (gif, mp4) if path]
     outputs = [*films, *([png] if png else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import time
 from collections.abc import Callable
@@ -10,16 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..benchmark.evaluation import evaluate as measure
 from ..benchmark.evaluation_sets import SIZE
 from ..benchmark.results import PAPER_EPISODES, save
 from ..benchmark.settings import level_params
+from ..errors import quote
 from ..game_id import names_instance, random_seed
+from ..limits import DEFAULT_MAX_STEPS
 from .common import Options, RewardPairs, console, emit, errors, progress_bar, steps_and_success
 
-NAMES = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")
+SB3 = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")
+SB3_NAMES = {f"sb3-{name.replace('_', '-')}": name for name in SB3}
+"""What the algorithms of Stable-Baselines3 are called here, and what the adapter calls them."""
+OWN = ("ppo", "dagger")
+"""In JAX, with the games inside what is compiled."""
+ONLY_SB3 = {"observation", "device", "every", "max_repeats"}
+ONLY_OWN = {"mask", "curriculum", "network", "layers", "width", "withhold", "start", "threads"}
+SB3_DEFAULTS = {"num_envs": 16, "max_steps": DEFAULT_MAX_STEPS}
 EVALSET = "v1"
 
 
@@ -27,19 +38,42 @@ EVALSET = "v1"
 @click.option(
     "--algo",
     "algorithm",
-    type=click.Choice(NAMES),
-    default="maskable_ppo",
+    type=click.Choice([*OWN, *SB3_NAMES]),
+    default="ppo",
     show_default=True,
-    help="Of Stable-Baselines3 or sb3-contrib.",
+    help="PPO or imitation of the expert in JAX; sb3-: of Stable-Baselines3 or sb3-contrib.",
 )
 @Options.one_or_more
 @Options.level_or_params
-@click.option("--steps", default=2_000_000, show_default=True, help="How many are trained; the paper's two million.")
+@click.option(
+    "--steps",
+    type=int,
+    default=2_000_000,
+    show_default=True,
+    help="How many are trained; the paper's two million. With dagger: steps of the expert to learn from.",
+)
 @click.option("--seed", type=int, help="Of the instances and the network. Without it, one is drawn and printed.")
-@click.option("--num-envs", default=16, show_default=True, help="How many games are played together.")
+@click.option("--seeds", default=1, show_default=True, help="Train so many agents, with this seed and those after it.")
+@click.option("--num-envs", type=int, help="How many games are played together.  [default: 16; ppo 256; dagger 128]")
+@click.option("--mask/--no-mask", default=True, help="Whether actions that change nothing are left out (ppo, dagger).")
+@click.option("--network", type=click.Choice(["dense", "axial"]), default="dense", help="Of ppo and dagger.")
+@click.option("--layers", default=2, show_default=True, help="Hidden layers, or blocks of an axial network.")
+@click.option("--width", default=128, show_default=True, help="Of a layer, or of a cell in an axial network.")
+@click.option("--withhold", default=0.0, help="The share of the instances from which nothing is learned (ppo, dagger).")
+@click.option("--from", "start", help="A .safetensors file of an agent to start from (ppo, dagger).")
+@click.option(
+    "--curriculum",
+    metavar="PARAMS[,PARAMS...]",
+    help="Train on these first, one after the other, each from the last one's agent and for as many steps (ppo, dagger).",
+)
+@Options.threads
 @Options.observation
 @Options.undo
-@Options.max_steps
+@click.option(
+    "--max-steps",
+    type=int,
+    help="After how many steps an episode is cut off.  [default: 10000; ppo and dagger three times the bound, 100 to 500]",
+)
 @Options.max_repeats
 @Options.timeout
 @click.option(
@@ -48,49 +82,70 @@ EVALSET = "v1"
     type=RewardPairs(),
     help=f"What is paid, such as solved=1,step=-0.01. There are {', '.join(RewardPairs.names)}.",
 )
-@click.option("--device", default="auto", show_default=True, help="Where the network is: auto, cpu, cuda.")
+@click.option("--device", default="auto", show_default=True, help="Where SB3's network is: auto, cpu, cuda.")
 @click.option(
     "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the algorithm, such as n_steps=256."
 )
-@click.option("--every", default=50_000, show_default=True, help="The model is saved after so many steps.")
+@click.option("--every", default=50_000, show_default=True, help="SB3's model is saved after so many steps.")
 @click.option(
     "--out",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the run. With several puzzles, each has a folder in it.",
+    help="The folder of the run. With several puzzles or seeds, each has a folder in it.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
 @click.option("--episodes", default=PAPER_EPISODES, show_default=True, help="Of the evaluation at the end; 0 for none.")
 @Options.formats
+@click.pass_context
 def train(
+    context: click.Context,
+    /,
     names: list[str],
     level: str,
     seed: int | None,
+    seeds: int,
     pairs: tuple[str, ...],
     folder: Path | None,
     episodes: int,
     form: str | None,
+    curriculum: str | None,
     **options: Any,  # noqa: ANN401 (handed on)
 ) -> None:
     """Train an agent, and evaluate it as the paper does.
 
-    The folder gets model.zip, run.json, TensorBoard's logs and results.json. Ctrl-C saves what is learned.
+    ppo and dagger write best.safetensors (the best by validation), last.npz, run.json and curve.csv into the folder, those of
+    SB3 model.zip, run.json and TensorBoard's logs; both add results.json. Ctrl-C keeps what is learned.
     JSON and CSV are of the evaluation.
     """
     if options["resume"] and folder is None:
         raise ValueError("--resume needs --out, the folder of the run")
-    if seed is None and not options["resume"]:
+    _check_family(context, options["algorithm"])
+    if seed is None and (not options["resume"] or options["algorithm"] in OWN):
         seed = random_seed()
     settings = dict(map(_setting, pairs))
     rows = []
-    for puzzle in names:
+    for puzzle, number in itertools.product(names, range(seeds)):
         params = level_params(puzzle, level)
-        run = f"{options['algorithm']}-{puzzle}-{re.sub('[^A-Za-z0-9#]+', '_', params)[:80]}-{seed}"
-        place = Path("runs") / run if folder is None else folder if len(names) == 1 else folder / puzzle
-        path = _train(puzzle, params, place, form, settings=settings, seed=seed, **options)
+        own = None if seed is None else seed + number
+        run = f"{options['algorithm']}-{puzzle}-{re.sub('[^A-Za-z0-9#]+', '_', params)[:80]}-{own}"
+        parts = ([puzzle] if len(names) > 1 else []) + ([f"seed-{own}"] if seeds > 1 else [])
+        place = Path("runs") / run if folder is None else folder.joinpath(*parts)
+        chosen = {**options, "settings": settings, "seed": own}
+        for stage in curriculum.split(",") if curriculum else ():
+            chosen["start"] = str(_train(puzzle, level_params(puzzle, stage), place / stage, form, **chosen))
+        path = _train(puzzle, params, place, form, **chosen)
         if episodes:
             rows.append(_evaluate(puzzle, params, path, episodes, options, form))
-    emit(rows, form)
+    if rows:
+        emit(rows, form)
+
+
+def _check_family(context: click.Context, algorithm: str) -> None:
+    """An error about options that this algorithm does not have."""
+    for name in ONLY_SB3 if algorithm in OWN else ONLY_OWN:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            told = next(one.opts[0] for one in context.command.params if one.name == name)
+            raise ValueError(f"{told} is not for --algo {algorithm}")
 
 
 def _train(
@@ -101,9 +156,8 @@ def _train(
     **options: Any,  # noqa: ANN401 (handed on)
 ) -> Path:
     """Train one agent with a live bar, and print what it came to."""
-    from ..adapters.sb3_train import train as learn
-
     last: list[Any] = []
+    learn = _own if options["algorithm"] in OWN else _sb3
     with _training_bar() as bar:
         show = _shown_on(bar, f"{options['algorithm']} {puzzle} {params:.40}", options["steps"])
 
@@ -112,7 +166,7 @@ def _train(
             show(report)
 
         try:
-            path = learn(puzzle=puzzle, params=params, folder=folder, progress=progress, **options)
+            path = learn(puzzle, params, folder, progress, options)
         except KeyboardInterrupt:
             bar.stop()
             errors.print(f"puzzleport: interrupted; --resume --out {folder} goes on", markup=False, highlight=False)
@@ -122,6 +176,37 @@ def _train(
         told = told.replace(", seed None", "")
         console.print(f"trained {puzzle} {params}: {told}\n{path}", highlight=False, markup=False, soft_wrap=True)
     return path
+
+
+def _own(puzzle: str, params: str, folder: Path, progress: Any, options: dict[str, Any]) -> Path:  # noqa: ANN401
+    """Train in JAX."""
+    from ..adapters.jax_train import Setup, train, training_task
+
+    names = ("undo", "max_steps", "rewards", "timeout")
+    task = training_task(puzzle, params, **{name: options[name] for name in names})
+    setup = Setup(
+        task,
+        options["seed"],
+        masked=options["mask"],
+        kind=options["network"],
+        **{name: options[name] for name in ("layers", "width", "withhold", "start", "threads")},
+    )
+    settings = dict(options["settings"])
+    if options["num_envs"] is not None:
+        settings["num_envs"] = options["num_envs"]
+    which = {"steps": options["steps"], "folder": folder, "resume": options["resume"], "settings": settings}
+    return train(options["algorithm"], setup, progress=progress, **which)
+
+
+def _sb3(puzzle: str, params: str, folder: Path, progress: Any, options: dict[str, Any]) -> Path:  # noqa: ANN401
+    """Train with Stable-Baselines3."""
+    from ..adapters.sb3_train import train
+
+    chosen = {name: value for name, value in options.items() if name not in {"algorithm", *ONLY_OWN}}
+    for name, value in SB3_DEFAULTS.items():
+        chosen[name] = value if chosen[name] is None else chosen[name]
+    algorithm = SB3_NAMES[options["algorithm"]]
+    return train(algorithm, puzzle, params, folder=folder, progress=progress, **chosen)
 
 
 def _evaluate(
@@ -178,7 +263,7 @@ def _shown_on(bar: Progress, title: str, total: int) -> Callable[[Any], None]:
         rate = (report.steps - first) / max(time.monotonic() - started, 1e-9)
         seconds = max(total - report.steps, 0) / rate if rate else 0
         left = f"{seconds // 3600:.0f}:{seconds // 60 % 60:02.0f}:{seconds % 60:02.0f} left" if rate else ""
-        doing = f", update {report.updates:,}" if report.updates else ""
+        doing = f", update {report.updates:,}" if getattr(report, "updates", 0) else ""
         figures = f"{rate:,.0f} steps/s, {_figures(report)}{doing}"
         bar.update(task, completed=min(report.steps, total), figures=figures, left=left)
 
@@ -186,7 +271,13 @@ def _shown_on(bar: Progress, title: str, total: int) -> Callable[[Any], None]:
 
 
 def _figures(report: Any) -> str:  # noqa: ANN401 (the adapter's Report)
-    """Mean reward and success of the last episodes."""
+    """Mean reward and success of the last episodes; of our own algorithms success within the bound, and on validation."""
+    if hasattr(report, "score"):
+        told = "" if report.success is None else f"training {report.success:.0%} within the bound"
+        score = report.score
+        if score is not None:
+            told += f"{', ' * bool(told)}validation {score.within:.1%} within the bound, {score.mean_steps:.1f} steps"
+        return told or "starting"
     reward = "-" if report.reward is None else f"{report.reward:.3g}"
     return f"reward {reward}, solved {'-' if report.success is None else f'{report.success:.0%}'}"
 
@@ -195,7 +286,7 @@ def _setting(pair: str) -> tuple[str, Any]:
     """A setting as Python would read it; what is no literal is text."""
     name, equals, value = pair.partition("=")
     if not equals or not name.isidentifier():
-        raise ValueError(f"a setting is written NAME=VALUE, not {pair!r:.80}")
+        raise ValueError(f"a setting is written NAME=VALUE, not {quote(pair)}")
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):

@@ -43,8 +43,9 @@ def watch(
 ) -> None:
     """Watch an agent play one game, in a window or in the terminal.
 
-    POLICY: expert, random, masked (random among legal actions), MODEL.zip (saved by Stable-Baselines3) or
-    module:function. PARAMS: parameters, easiest, human, default, or a game id such as 7x7#42.
+    POLICY: expert, published (our trained agents), random, masked (random among legal actions), AGENT.safetensors,
+    MODEL.zip (saved by Stable-Baselines3) or module:function.
+    PARAMS: parameters, easiest, human, default, or a game id such as 7x7#42.
     """
     if not fps > 0:
         raise ValueError(f"--fps is a number above 0, not {fps}")

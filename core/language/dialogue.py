@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..agents.expert import ExpertPolicy
-from ..errors import NoPlan, NoSolution
+from ..errors import NoPlan
 from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT, check_limit
-from ..session import Observation, Session, Status
+from ..session import Session, Status
 from .board import Board
 from .grammar import Grammar, grammar
 from .hand import ARROWS, Change, Hand, Refused, place_name
 from .moves import Key, Move, kinds, parse
+from .progress import Progress
+from .rules import broken_rules
 
 MAX_MESSAGE = 20_000
 """The longest message that is read, in characters."""
@@ -24,9 +24,7 @@ MAX_MOVES = 500
 """The most moves of one message that are played."""
 MAX_PROBLEMS = 8
 MAX_TRIED = 20_000
-"""How many moves ``legal`` tries at most."""
-
-Array = np.ndarray[Any, Any]
+"""How many moves ``legal`` tries unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,12 @@ class Reply:
         told = [f"Played: {'; '.join(self.moves) or 'nothing'}."]
         told += [f"Problem: {problem}." for problem in self.problems]
         return "\n".join([*told, self.board])
+
+
+class LegalMoves(list[str]):
+    """A list of moves, and whether it is all of them."""
+
+    complete = True
 
 
 class Dialogue:
@@ -81,6 +85,8 @@ class Dialogue:
     ) -> None:
         self.max_turns = check_limit("max_turns", max_turns)
         self.turns = 0
+        self.keys: list[int] = []
+        """The keys that the moves so far have pressed."""
         self.gained = 0.0
         """What the last message added to the score."""
         self._begin(
@@ -236,6 +242,7 @@ class Dialogue:
     def adopt(self, hand: Hand) -> None:
         """Go on with the game that an attempt has led to."""
         self._session = hand.session
+        self.keys += hand.keys
 
     # ---- how it stands
 
@@ -266,30 +273,26 @@ class Dialogue:
         return told + (" The game is over." if self.done and not self.solved else "")
 
     def broken_rules(self) -> list[str]:
-        """The rules that the board visibly breaks: what the engine shows as errors, and values that stand twice."""
-        seen = self._session.observe(copy=False)
-        told = _repeated(self.grammar, seen)
-        for field in self.grammar.fields:
-            if "errors" in field.name.split("_") and seen[field.name].any():
-                where = np.argwhere(seen[field.name])
-                places = ", ".join(_place(self.grammar, field.shape, at.tolist()) for at in where[:6])
-                more = f" and {len(where) - 6} more" if len(where) > 6 else ""
-                told.append(f"{field.name} at {places}{more}: {field.about.removeprefix('1 where ')}")
-        return told
+        """The rules that the board visibly breaks."""
+        return broken_rules(self.grammar, self._session.observe(copy=False))
 
-    def legal(self) -> list[str]:
-        """The moves that can be said now and change something, keys last."""
+    def legal(self, most: int = MAX_TRIED) -> LegalMoves:
+        """The moves that can be said now and change something, keys last; of paths those of one step.
+
+        Args:
+            most: how many moves are tried; 0 for all, which may take long: Guess has millions on a large board. Whether
+                all were tried is told by ``complete``.
+        """
+        found = LegalMoves()
         if self.done:
-            return []
-        found: list[str] = []
-        tried, seen = 0, self._session.observe()
-        for kind in self.kinds:
-            for text in kind.options(seen):
-                tried += 1
-                if tried > MAX_TRIED:
-                    return found
-                if self.attempt(text) is not None:
-                    found.append(text)
+            return found
+        texts = (text for kind in self.kinds for text in kind.options(self._session.observe()))
+        for tried, text in enumerate(texts):
+            if most and tried >= most:
+                found.complete = False
+                break
+            if self.attempt(text) is not None:
+                found.append(text)
         return found
 
     # ---- the expert
@@ -432,76 +435,3 @@ def _until_change(copy: Session, expert: ExpertPolicy) -> list[int]:
         keys.append(expert(copy))
         copy.act(keys[-1])
     return keys
-
-
-def _place(grammar: Grammar, shape: tuple[int, ...], at: list[int]) -> str:
-    if shape[:2] == grammar.size and not grammar.letter:
-        return place_name(grammar, (at[0], at[1]))
-    return f"{grammar.letter}{at[0]}" if grammar.letter else " ".join(str(index + 1) for index in at)
-
-
-def _repeated(grammar: Grammar, seen: Observation) -> list[str]:
-    """Values that stand twice where they may stand once."""
-    if not grammar.once:
-        return []
-    values, told = seen[grammar.once[0]], []
-    lines = [(f"row {y + 1}", row) for y, row in enumerate(values)]
-    lines += [(f"column {x + 1}", column) for x, column in enumerate(values.T)]
-    for name in grammar.once[1:]:
-        groups = seen[name]
-        if name == "diagonals":
-            lines += [("the diagonal down", values.diagonal()), ("the diagonal up", values[::-1].diagonal())]
-        else:
-            kind = name.removesuffix("s")
-            lines += [(f"{kind} {group}", values[groups == group]) for group in np.unique(groups).tolist()]
-    for where, line in lines:
-        numbers, counts = np.unique(line[line != 0], return_counts=True)
-        words = {2: "two", 3: "three"}
-        told += [
-            f"{where} has {words.get(int(count), str(count))} {number}s"
-            for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)
-            if count > 1
-        ]
-    return told
-
-
-class Progress:
-    """How much of a solution is there: 0 at the start, 1 when solved, and in between the share of what must change."""
-
-    def __init__(self, session: Session) -> None:
-        self._start = session.observe()
-        self._wanted: dict[str, Array] = {}
-        name, value = grammar(session.puzzle, session.params).score
-        self._name, self._value = name, int(value) if value else None
-        if not name:
-            self._look_for(session)
-
-    def _look_for(self, session: Session) -> None:
-        try:
-            solution = session.solution()
-        except NoSolution:
-            return
-        names = session.spec.goal or [
-            field.name
-            for field in session.fields
-            if not field.is_ui and not np.array_equal(solution[field.name], self._start[field.name])
-        ]
-        self._wanted = {name: solution[name] for name in names}
-
-    def __call__(self, session: Session) -> float:
-        """The score of a game as it stands."""
-        if session.status == Status.SOLVED:
-            return 1.0
-        now = session.observe(copy=False)
-        if self._name and self._value is None:
-            top = next(field.high for field in session.fields if field.name == self._name)
-            return min(float(now[self._name].max()) / top, 0.99) if top else 0.0
-        if not self._name and not self._wanted:
-            self._look_for(session)
-        wanted: Mapping[str, Array | int | None] = self._wanted or {self._name: self._value}
-        if self._name == "" and not self._wanted:
-            return 0.0
-        first = sum(int(np.count_nonzero(self._start[name] != value)) for name, value in wanted.items())
-        left = sum(int(np.count_nonzero(now[name] != value)) for name, value in wanted.items())
-        # A board may look solved from the start and count only after a move: nothing is earned by then.
-        return max(0.0, min(0.99, 1 - left / first)) if first else 0.0

@@ -4,7 +4,7 @@ The lines stand in the puzzle's C file. The first word of a line is its kind:
 
     grid FIELD=SYMBOLS ...   one printed grid; a place shows the symbols of all these fields, one after the other
     place LETTER FIELD       places have a letter and a number, not a row and a column
-    once FIELD GROUPS ...    no value may stand twice in a row, in a column, or in a group that another field tells
+    rule KIND ...            a rule that a board can break; see ``rules.py``
     idle FIELD               a move in words needs this to be 0: nothing is held
     score FIELD=VALUE        progress is the share of places with this value, where there is no solution to compare with
     name WORD=KEY ...        other names of keys
@@ -129,7 +129,7 @@ class Grammar:
     """The letter of numbered places, or nothing for places with a row and a column."""
     place_field: str
     idle: tuple[str, ...]
-    once: tuple[str, ...]
+    rules: tuple[tuple[str, ...], ...]
     score: tuple[str, str]
     names: dict[str, str]
 
@@ -189,12 +189,12 @@ def grammar(puzzle: str, params: str) -> Grammar:
             grids.append(tuple(layers))
     place = kinds.pop("place", [["", ""]])[0]
     idle = tuple(name for line in kinds.pop("idle", []) for name in line)
-    once = tuple(name for line in kinds.pop("once", []) for name in line if name in by_name)
+    rules = tuple(map(tuple, kinds.pop("rule", [])))
     score = kinds.pop("score", [[""]])[0][0].partition("=")
     names = dict(item.split("=") for line in kinds.pop("name", []) for item in line)
     moves = tuple((kind, *rest) for kind, lines in kinds.items() for rest in lines)
     return Grammar(
-        about, params, fields, tuple(grids), moves, place[0], place[1], idle, once, (score[0], score[2]), names
+        about, params, fields, tuple(grids), moves, place[0], place[1], idle, rules, (score[0], score[2]), names
     )
 
 

@@ -11,8 +11,6 @@ from ..limits import DEFAULT_TIMEOUT
 from ..session import Session
 from .board import Array, read
 from .dialogue import MAX_MESSAGE, MAX_PROBLEMS, Dialogue, last_block
-from .hand import Change
-from .moves import Set
 
 FILLING = {"set", "paint", "edge", "wall", "pull", "drag", "path"}
 """The kinds of moves with which a board can be filled in any order, so that the filled board says all."""
@@ -88,11 +86,10 @@ def _left(session: Session, wanted: dict[str, Array]) -> int:
 
 
 def _candidates(dialogue: Dialogue, wanted: dict[str, Array]) -> list[str]:
-    """Moves that may bring the board closer: those that the differences name, or else all."""
-    before = dialogue.session.observe()
-    change = Change(before, {**before, **wanted}, [], [])
+    """Moves that may bring the board closer."""
+    seen = dialogue.session.observe()
     texts = list[str]()
     for name, kind in zip(dialogue.grammar.moves, dialogue.kinds, strict=False):
         if name[0] in FILLING:
-            texts += kind.describe(change) if isinstance(kind, Set) else kind.options(before)
+            texts += kind.toward(seen, {**seen, **wanted})
     return texts

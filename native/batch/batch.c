@@ -21,6 +21,7 @@ typedef struct slot {
 struct pz_batch {
     pz_task task; /* with the texts below */
     char *params, *seed, *desc;
+    uint64_t *excluded;
     int n;
     pz_team *team;
     pz_prefetch *prefetch;
@@ -82,12 +83,42 @@ static int make_game(const void *context, uint64_t seed, uint64_t episode, pz_se
     return pz_task_session(&b->task, pz_episode_seed(seed, episode), fresh);
 }
 
+static bool is_excluded(const pz_task *task, uint64_t instance)
+{
+    int64_t from = 0, to = task->seed || task->desc ? 0 : task->n_excluded;
+    while (from < to) {
+        const int64_t middle = from + (to - from) / 2;
+        if (task->excluded[middle] == instance) return true;
+        if (task->excluded[middle] < instance)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return false;
+}
+
+enum { MOST_EXCLUDED = 1000 }; /* in a row: then there is hardly anything else */
+
+/* The game that the slot's stream is at, or the next one that is not excluded. */
+static int take_game(pz_batch *b, int at, pz_session **fresh)
+{
+    slot *place = &b->slots[at];
+    for (int passed = 0; passed <= MOST_EXCLUDED; passed++) {
+        int error = pz_prefetch_take(b->prefetch, at, place->seed, place->episode, pz_team_cancelled(b->team), fresh);
+        if (error || !is_excluded(&b->task, (*fresh)->instance_hash)) return error;
+        pz_session_free(*fresh);
+        place->episode++;
+    }
+    *fresh = NULL;
+    return pz_refuse(PZ_BAD_PARAMS, "1000 instances in a row are excluded");
+}
+
 /* Start the episode that the slot's stream is at. */
 static bool start_episode(pz_batch *b, int at)
 {
     slot *place = &b->slots[at];
     pz_session *fresh;
-    int error = pz_prefetch_take(b->prefetch, at, place->seed, place->episode, pz_team_cancelled(b->team), &fresh);
+    int error = take_game(b, at, &fresh);
     if (error) {
         note_error(b, at, error);
         place->ended = PZ_TRUNCATED; /* so that the next step tries the next puzzle */
@@ -288,10 +319,16 @@ int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result)
     b->task.params = b->params = copy_of(canonical);
     b->task.seed = b->seed = copy_of(task->seed);
     b->task.desc = b->desc = copy_of(task->desc);
+    if (task->n_excluded) {
+        const size_t size = (size_t)task->n_excluded * sizeof *b->excluded;
+        b->task.excluded = b->excluded = malloc(size);
+        if (b->excluded) memcpy(b->excluded, task->excluded, size);
+    }
     b->slots = calloc((size_t)n, sizeof *b->slots);
     b->team = pz_team_new(threads);
     b->prefetch = pz_prefetch_new(n, make_game, b);
-    const bool copied = b->params && !b->seed == !task->seed && !b->desc == !task->desc;
+    const bool copied = b->params && !b->seed == !task->seed && !b->desc == !task->desc &&
+                        !b->excluded == !task->n_excluded;
     if (!copied || !b->actions || !b->chosen || !b->slots || !b->team || !b->prefetch) {
         pz_batch_free(b);
         return pz_refuse(PZ_ENGINE, "out of memory");
@@ -320,6 +357,7 @@ void pz_batch_free(pz_batch *b)
     free(b->params);
     free(b->seed);
     free(b->desc);
+    free(b->excluded);
     pthread_mutex_destroy(&b->lock);
     free(b);
 }
@@ -398,7 +436,8 @@ int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
     }
     if (beyond) return release(b, pz_refuse(PZ_BAD_ACTION, "there is no such action"));
     b->autoreset = autoreset;
-    return release(b, run(b, step_slots, 16));
+    /* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
+    return release(b, run(b, step_slots, b->buffers->frames ? 2 : 16));
 }
 
 int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, int64_t size)
@@ -407,7 +446,7 @@ int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, 
     if (refused) return refused;
     if (size != b->n * picture_bytes(width, height, form)) return release(b, wrong_size());
     b->asked = (pz_batch_buffers){.frames = out, .width = width, .height = height, .form = form};
-    return release(b, run(b, draw_slots, 4));
+    return release(b, run(b, draw_slots, 2));
 }
 
 int pz_failed_slot(void)

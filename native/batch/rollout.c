@@ -13,6 +13,7 @@ typedef struct rollout {
     int policy;
     const uint64_t *seeds;
     int32_t *status, *steps;
+    uint8_t *actions; /* max_steps for each episode, or NULL */
     volatile int64_t *progress;
     pthread_t caller;
     atomic_int error;
@@ -56,6 +57,7 @@ static void look_for_signals(rollout *r)
 typedef struct episode {
     rollout *rollout;
     uint64_t seed;
+    uint8_t *actions;
 } episode;
 
 static void play_episode(pz_session *s, void *context)
@@ -70,6 +72,7 @@ static void play_episode(pz_session *s, void *context)
         int a = r->policy == PZ_POLICY_RANDOM ? pz_draw_below(&noise, s->n_actions)
                                               : draw_legal(&noise, s->mask, s->n_actions);
         if (a < 0) break;
+        if (e->actions) e->actions[step] = (uint8_t)a;
         pz_step_guarded(s, a, lean);
         if (step % 8192 == 8191) {
             look_for_signals(r);
@@ -86,7 +89,8 @@ static void play_episodes(void *context, int64_t from, int64_t to)
         int error = pz_task_session(r->task, r->seeds[at], &s);
         if (!error) {
             /* An episode may take long: there is no deadline, but it can be interrupted. */
-            error = pz_guarded(s->pool, s, 0, true, play_episode, &(episode){r, r->seeds[at]});
+            uint8_t *actions = r->actions ? r->actions + at * r->task->max_steps : NULL;
+            error = pz_guarded(s->pool, s, 0, true, play_episode, &(episode){r, r->seeds[at], actions});
             r->status[at] = s->outcome->status;
             r->steps[at] = s->outcome->steps;
             pz_session_free(s);
@@ -102,13 +106,14 @@ static void play_episodes(void *context, int64_t from, int64_t to)
 }
 
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
-               int32_t *steps, volatile int64_t *progress)
+               int32_t *steps, uint8_t *actions, volatile int64_t *progress)
 {
     rollout r = {.task = task,
                  .policy = policy,
                  .seeds = seeds,
                  .status = status,
                  .steps = steps,
+                 .actions = actions,
                  .progress = progress,
                  .caller = pthread_self()};
     pz_team *t = pz_team_new(threads);

@@ -256,7 +256,7 @@ static void batch(const pz_puzzle *puzzle, int steps)
     for (int policy = PZ_POLICY_RANDOM; policy <= PZ_POLICY_MASKED; policy++) {
         volatile int64_t progress = 0;
         task.max_steps = steps;
-        error = pz_rollout(&task, policy, THREADS, SLOTS, seeds, status, taken, &progress);
+        error = pz_rollout(&task, policy, THREADS, SLOTS, seeds, status, taken, NULL, &progress);
         EXPECT(!error, "rollout: %s", pz_last_error());
     }
     free(buffers.records), free(buffers.masks), free(buffers.outcomes), free(buffers.final_records);

@@ -4,6 +4,8 @@
  */
 #include "drawing/canvas.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "drawing/raster.h"
@@ -23,7 +25,6 @@ void pz_canvas_init(pz_canvas *canvas, pz_pool *pool)
 void pz_canvas_drop(pz_canvas *canvas)
 {
     pz_canvas_give(canvas, canvas->scratch);
-    for (int i = 0; i < PZ_FACES; i++) pz_drop_face(canvas, canvas->faces[i]);
     pz_canvas_init(canvas, canvas->pool);
 }
 
@@ -42,6 +43,11 @@ void pz_canvas_frame(pz_canvas *canvas, int x, int y, int width, int height)
     canvas->frame = (pz_rect){0, 0, 0, 0};
     canvas->frame = rect_of(canvas, x, y, width, height);
     pz_canvas_unclip(canvas);
+}
+
+pz_rect pz_canvas_seen(const pz_canvas *canvas)
+{
+    return intersection(canvas->frame, (pz_rect){0, 0, canvas->width, canvas->height});
 }
 
 void pz_canvas_palette(pz_canvas *canvas, const float *colours, int n)
@@ -71,7 +77,7 @@ void pz_canvas_clip(pz_canvas *canvas, int x, int y, int width, int height)
 
 void pz_canvas_unclip(pz_canvas *canvas)
 {
-    canvas->clip = intersection(canvas->frame, (pz_rect){0, 0, canvas->width, canvas->height});
+    canvas->clip = pz_canvas_seen(canvas);
 }
 
 void pz_canvas_rect(pz_canvas *canvas, int x, int y, int width, int height, int colour)
@@ -80,8 +86,40 @@ void pz_canvas_rect(pz_canvas *canvas, int x, int y, int width, int height, int 
     if (rgb) pz_fill_rect(canvas, rect_of(canvas, x, y, width, height), rgb);
 }
 
+/* ---- Parts. ---- */
+
+static pz_rect around(pz_rect a, pz_rect b)
+{
+    return (pz_rect){smaller(a.left, b.left), smaller(a.top, b.top), larger(a.right, b.right),
+                     larger(a.bottom, b.bottom)};
+}
+
+static int64_t area(pz_rect r)
+{
+    return (int64_t)(r.right - r.left) * (r.bottom - r.top);
+}
+
+void pz_add_part(pz_parts *parts, pz_rect rect)
+{
+    int best = -1;
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < parts->n; i++) {
+        int64_t more = area(around(parts->rects[i], rect)) - area(parts->rects[i]);
+        if (more < least) best = i, least = more;
+    }
+    if (best >= 0 && (least <= area(rect) || parts->n == PZ_PARTS))
+        parts->rects[best] = around(parts->rects[best], rect);
+    else
+        parts->rects[parts->n++] = rect;
+}
+
 /* ---- Lines. ---- */
 
+/*
+ * A line of a pixel's width between the centres of two pixels. Coverage falls with the distance from the line, and is 0
+ * from one pixel on, so that on each step along the longer axis three pixels can have any. Lines along an axis are
+ * whole pixels.
+ */
 void pz_canvas_line(pz_canvas *canvas, int x1, int y1, int x2, int y2, int colour)
 {
     const uint8_t *rgb = colour_of(canvas, colour);
@@ -93,7 +131,7 @@ void pz_canvas_line(pz_canvas *canvas, int x1, int y1, int x2, int y2, int colou
         pz_fill_rect(canvas, box, rgb);
         return;
     }
-    /* Bresenham along the longer axis, as u and v; from the smaller u, so that a line is the same from both ends. */
+    /* Along the longer axis as u, across it as v; from the smaller u, so that a line is the same from both ends. */
     bool steep = box.bottom - box.top > box.right - box.left;
     int u1 = steep ? y1 : x1, v1 = steep ? x1 : y1, u2 = steep ? y2 : x2, v2 = steep ? x2 : y2;
     if (u1 > u2) {
@@ -105,22 +143,36 @@ void pz_canvas_line(pz_canvas *canvas, int x1, int y1, int x2, int y2, int colou
     int low = steep ? clip.left : clip.top, high = steep ? clip.right : clip.bottom;
     if (first >= end || low >= high) return;
     int64_t du = u2 - u1, dv = v2 > v1 ? (int64_t)v2 - v1 : (int64_t)v1 - v2;
-    /* v has advanced by (2 * (u - u1) * dv + du) / (2 * du), rounded down: error is the rest of that division. */
-    int64_t past = 2 * (first - u1) * dv + du, error = past % (2 * du);
-    int step = v2 > v1 ? 1 : -1, v = v1 + step * (int)(past / (2 * du));
-    ptrdiff_t along = steep ? canvas->stride : 3, across = (steep ? 3 : canvas->stride) * step;
-    bool inside = smaller(v1, v2) >= low && larger(v1, v2) < high;
+    int step = v2 > v1 ? 1 : -1;
+    int64_t past = (2 * (first - u1) * dv + du) / (2 * du);
+    int v = v1 + step * (int)past;
+    /*
+     * v is the pixel nearest to the line, and off how far the line is beyond its centre in the direction of step: as a
+     * distance from the line, in 24.8 with 24 more bits. A step along u adds slope, and a pixel across is width away.
+     */
+    const int64_t scale = (int64_t)(PZ_ONE * (double)(1 << 24) / sqrt((double)(du * du + dv * dv)));
+    const int64_t width = du * scale, slope = dv * scale, one = (int64_t)PZ_ONE << 24;
+    int64_t off = ((first - u1) * dv - past * du) * scale;
+    const ptrdiff_t along = steep ? canvas->stride : 3, across = (steep ? 3 : canvas->stride) * step;
     /* An index, not a pointer: outside the clip it must not even point into the picture. */
     ptrdiff_t at = steep ? first * canvas->stride + (ptrdiff_t)v * 3 : v * canvas->stride + (ptrdiff_t)first * 3;
+    const uint64_t ink = spread(rgb);
+    const bool inside = smaller(v1, v2) > low && larger(v1, v2) < high - 1;
+#define COVER(k, away) \
+    if (one > (away) && (inside || (v + (k) * step >= low && v + (k) * step < high))) \
+    blend_spread(canvas->pixels + at + (k) * across, ink, (int)((one - (away)) >> 24))
     for (int u = first; u < end; u++, at += along) {
-        if (inside || (v >= low && v < high)) put(canvas->pixels + at, rgb);
-        error += 2 * dv;
-        if (error >= 2 * du) {
-            error -= 2 * du;
+        COVER(-1, width + off);
+        COVER(0, off < 0 ? -off : off);
+        COVER(1, width - off);
+        off += slope;
+        if (2 * off >= width) {
+            off -= width;
             v += step;
             at += across;
         }
     }
+#undef COVER
 }
 
 /* From pixels to fixed point; NaN goes to the border, which is as good as any place. */
@@ -130,19 +182,40 @@ static inline int fixed(double value, int origin)
     return value >= PZ_FAR ? PZ_FAR * PZ_ONE : value > -PZ_FAR ? (int)floor(value * PZ_ONE + 0.5) : -PZ_FAR * PZ_ONE;
 }
 
+/* A thick line in fixed point. */
+typedef struct thick {
+    int x1, y1, x2, y2, radius;
+    pz_rect box;
+} thick;
+
+static thick thick_line(const pz_canvas *canvas, float thickness, float x1, float y1, float x2, float y2)
+{
+    thick t = {fixed(x1, canvas->frame.left),
+               fixed(y1, canvas->frame.top),
+               fixed(x2, canvas->frame.left),
+               fixed(y2, canvas->frame.top),
+               larger(PZ_HALF, fixed(thickness, 0) / 2),
+               {0, 0, 0, 0}};
+    const int reach = t.radius / PZ_ONE + 2;
+    t.box = (pz_rect){smaller(t.x1, t.x2) / PZ_ONE - reach, smaller(t.y1, t.y2) / PZ_ONE - reach,
+                      larger(t.x1, t.x2) / PZ_ONE + reach, larger(t.y1, t.y2) / PZ_ONE + reach};
+    return t;
+}
+
+pz_rect pz_thick_line_box(const pz_canvas *canvas, float thickness, float x1, float y1, float x2, float y2)
+{
+    return thick_line(canvas, thickness, x1, y1, x2, y2).box;
+}
+
 /* Round ends: they join at every angle, where square ones stick out of Loopy's corners. */
 void pz_canvas_thick_line(pz_canvas *canvas, float thickness, float x1, float y1, float x2, float y2, int colour)
 {
     const uint8_t *rgb = colour_of(canvas, colour);
     if (!rgb) return;
-    int left = fixed(x1, canvas->frame.left), top = fixed(y1, canvas->frame.top);
-    int right = fixed(x2, canvas->frame.left), bottom = fixed(y2, canvas->frame.top);
-    int radius = larger(PZ_HALF, fixed(thickness, 0) / 2), reach = radius / PZ_ONE + 2;
-    pz_rect todo = {smaller(left, right) / PZ_ONE - reach, smaller(top, bottom) / PZ_ONE - reach,
-                    larger(left, right) / PZ_ONE + reach, larger(top, bottom) / PZ_ONE + reach};
-    todo = intersection(todo, canvas->clip);
+    const thick t = thick_line(canvas, thickness, x1, y1, x2, y2);
+    pz_rect todo = intersection(t.box, canvas->clip);
     for (pz_band b; pz_next_band(canvas, &todo, &b);) {
-        pz_add_stroke(&b, left, top, right, bottom, radius);
+        pz_add_stroke(&b, t.x1, t.y1, t.x2, t.y2, t.radius);
         pz_paint_strokes(canvas, &b, rgb);
     }
 }
@@ -248,14 +321,79 @@ static inline int64_t root(int64_t square)
 }
 
 /*
- * Paint a disc around the centre of pixel (x, y), or with hole > 0 only its part outside the hole. Both radii reach to
- * where coverage ends: a pixel at this distance from the centre has none, one pixel less has all.
+ * One row of a disc, by the distance from its middle: columns up to full are wholly covered, and from end on not at
+ * all; those in between by cells. A disc's radius reaches to where coverage ends: a pixel at this distance from the
+ * centre has none, one pixel less has all.
  */
-static void fill_disc(const pz_canvas *canvas, int x, int y, int64_t radius, int64_t hole, const uint8_t *rgb)
+typedef struct disc_row {
+    int full, end;
+    const uint8_t *cells;
+} disc_row;
+
+enum {
+    MAX_KEPT_RADIUS = 48,
+    MAX_RIM = 1500, /* cells of a row: up to the root of twice the largest radius */
+};
+
+static disc_row compute_row(int64_t radius, int64_t dy, uint8_t *cells)
+{
+    const int64_t inner = radius - 1;
+    disc_row row = {dy <= inner ? (int)root(inner * inner - dy * dy) : -1, (int)root(radius * radius - dy * dy - 1) + 1,
+                    cells};
+    for (int dx = row.full + 1; dx < row.end; dx++) {
+        int coverage = (int)(radius * PZ_ONE) - distance(dx * PZ_ONE, dy * PZ_ONE);
+        *cells++ = (uint8_t)smaller(larger(coverage, 0), UINT8_MAX);
+    }
+    return row;
+}
+
+/* A disc of few pixels, computed when it is first wanted; all threads share it and nobody frees it. */
+typedef struct disc {
+    disc_row rows[MAX_KEPT_RADIUS];
+    uint8_t cells[];
+} disc;
+
+static const disc *disc_of(int radius)
+{
+    static _Atomic(disc *) kept[MAX_KEPT_RADIUS + 1];
+    disc *d = atomic_load_explicit(&kept[radius], memory_order_acquire);
+    if (d) return d;
+    disc *computed = malloc(sizeof *computed + (size_t)radius * MAX_KEPT_RADIUS);
+    if (!computed) return NULL;
+    uint8_t *cells = computed->cells;
+    for (int dy = 0; dy < radius; dy++) {
+        computed->rows[dy] = compute_row(radius, dy, cells);
+        cells += computed->rows[dy].end - computed->rows[dy].full - 1;
+    }
+    if (atomic_compare_exchange_strong(&kept[radius], &d, computed)) return computed;
+    free(computed);
+    return d;
+}
+
+static disc_row row_of(const disc *kept, int radius, int dy, uint8_t *room)
+{
+    if (dy >= radius) return (disc_row){-1, 0, room};
+    return kept ? kept->rows[dy] : compute_row(radius, dy, room);
+}
+
+static int coverage_of(const disc_row *row, int dx)
+{
+    return dx <= row->full ? UINT8_MAX : dx < row->end ? row->cells[dx - row->full - 1] : 0;
+}
+
+/*
+ * Paint a disc around the centre of pixel (x, y). Of what lies inside the smaller disc nothing is painted: with a hole
+ * also its rim is left out, and otherwise only what it covers wholly, because it will be painted over.
+ */
+static void fill_disc(const pz_canvas *canvas, int x, int y, int radius, int smaller_radius, bool hole,
+                      const uint8_t *rgb)
 {
     const pz_rect clip = canvas->clip;
-    int64_t nearest = y < clip.top ? clip.top - y : y >= clip.bottom ? y - clip.bottom + 1 : 0;
-    for (int64_t dy = nearest; dy < radius; dy++) {
+    const disc *outer = radius <= MAX_KEPT_RADIUS ? disc_of(radius) : NULL;
+    const disc *inner = smaller_radius <= MAX_KEPT_RADIUS ? disc_of(smaller_radius) : NULL;
+    uint8_t outer_rim[MAX_RIM], inner_rim[MAX_RIM];
+    int nearest = y < clip.top ? clip.top - y : y >= clip.bottom ? y - clip.bottom + 1 : 0;
+    for (int dy = nearest; dy < radius; dy++) {
         bool above = y - dy >= clip.top && y - dy < clip.bottom;
         bool below = dy && y + dy >= clip.top && y + dy < clip.bottom;
         if (!above && !below) {
@@ -266,29 +404,29 @@ static void fill_disc(const pz_canvas *canvas, int x, int y, int64_t radius, int
         int n_rows = 0;
         if (above) rows[n_rows++] = canvas->pixels + (y - dy) * canvas->stride;
         if (below) rows[n_rows++] = canvas->pixels + (y + dy) * canvas->stride;
-        /* Columns up to full are wholly covered, from end on not at all, and before start they lie in the hole. */
-        int64_t full = dy <= radius - 1 ? root((radius - 1) * (radius - 1) - dy * dy) : -1;
-        int64_t end = root(radius * radius - dy * dy - 1) + 1;
-        int64_t start = 0;
-        if (hole > 0) {
-            start = dy <= hole - 1 ? root((hole - 1) * (hole - 1) - dy * dy) + 1 : 0;
-            full = -1;
-        }
-        if (full >= 0) {
-            int left = larger(clip.left, saturate(x - full)), right = smaller(clip.right, saturate(x + full + 1));
-            for (int i = 0; i < n_rows && left < right; i++)
+        const disc_row row = row_of(outer, radius, dy, outer_rim);
+        const disc_row within = row_of(inner, smaller_radius, dy, inner_rim);
+        int start = within.full + 1;
+        if (!start && row.full >= 0) {
+            int left = larger(clip.left, x - row.full), right = smaller(clip.right, x + row.full + 1);
+            for (int i = 0; i < n_rows && left < right && !hole; i++)
                 pz_fill_run(rows[i] + (ptrdiff_t)left * 3, rgb, right - left);
-            start = full + 1;
+            if (!hole) start = row.full + 1;
         }
-        for (int64_t dx = start; dx < end; dx++) {
-            int away = distance(dx * PZ_ONE, dy * PZ_ONE);
-            int coverage = smaller((int)(radius * PZ_ONE - away), PZ_ONE);
-            if (hole > 0 && away < hole * PZ_ONE) coverage -= smaller((int)(hole * PZ_ONE - away), PZ_ONE);
+        for (int dx = start; dx < row.end; dx++) {
+            int coverage = coverage_of(&row, dx);
+            if (hole) coverage -= coverage_of(&within, dx);
             if (coverage <= 0) continue;
-            for (int i = 0; i < n_rows; i++) {
-                if (x - dx >= clip.left && x - dx < clip.right) blend(rows[i] + (x - dx) * 3, rgb, coverage);
-                if (dx && x + dx >= clip.left && x + dx < clip.right) blend(rows[i] + (x + dx) * 3, rgb, coverage);
-            }
+            const int columns[2] = {x - dx, x + dx};
+            for (int i = 0; i < n_rows; i++)
+                for (int k = 0; k < (dx ? 2 : 1); k++) {
+                    if (columns[k] < clip.left || columns[k] >= clip.right) continue;
+                    uint8_t *pixel = rows[i] + (ptrdiff_t)columns[k] * 3;
+                    if (coverage == UINT8_MAX)
+                        put(pixel, rgb);
+                    else
+                        blend(pixel, rgb, coverage);
+                }
         }
     }
 }
@@ -304,8 +442,9 @@ void pz_canvas_circle(pz_canvas *canvas, int x, int y, int radius, int fill, int
     radius = smaller(radius, PZ_FAR);
     x = saturate((int64_t)x + canvas->frame.left);
     y = saturate((int64_t)y + canvas->frame.top);
-    if (outer) fill_disc(canvas, x, y, radius + 1, inner ? 0 : radius, outer);
-    if (inner && (!outer || memcmp(inner, outer, 3))) fill_disc(canvas, x, y, radius, 0, inner);
+    const bool two = inner && outer && memcmp(inner, outer, 3);
+    if (outer) fill_disc(canvas, x, y, radius + 1, two || !inner ? radius : 0, !inner, outer);
+    if (inner && (two || !outer)) fill_disc(canvas, x, y, radius, 0, false, inner);
 }
 
 /* ---- Saved pieces. ---- */
@@ -334,8 +473,7 @@ static void copy_rows(uint8_t *to, ptrdiff_t to_stride, const uint8_t *from, ptr
 void pz_canvas_save(pz_canvas *canvas, pz_saved *saved, int x, int y)
 {
     pz_rect whole = rect_of(canvas, x, y, saved->width, saved->height);
-    pz_rect picture = intersection(canvas->frame, (pz_rect){0, 0, canvas->width, canvas->height});
-    pz_rect area = intersection(whole, picture);
+    pz_rect area = intersection(whole, pz_canvas_seen(canvas));
     saved->kept = (pz_rect){0, 0, 0, 0};
     if (is_empty(area)) return;
     size_t row = (size_t)(area.right - area.left) * 3, bytes = row * (size_t)(area.bottom - area.top);

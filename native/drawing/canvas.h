@@ -15,7 +15,7 @@
 #include "host/memory.h"
 #include "session.h"
 
-enum { PZ_COLOURS = 256, PZ_MAX_SIDE = 1 << 14, PZ_FACES = 8 };
+enum { PZ_COLOURS = 256, PZ_MAX_SIDE = 1 << 14 };
 
 typedef struct pz_rect {
     int left, top, right, bottom; /* right and bottom are the first pixels outside */
@@ -27,29 +27,40 @@ typedef struct pz_labels {
     int room, count;            /* what does not fit into the room is left out */
 } pz_labels;
 
+/* Parts of a picture; they may overlap. */
+enum { PZ_PARTS = 8 };
+typedef struct pz_parts {
+    int n;
+    pz_rect rects[PZ_PARTS];
+} pz_parts;
+
+/* Add another one; where there is no room left, or little to gain, it is joined to the nearest. */
+void pz_add_part(pz_parts *parts, pz_rect rect);
+
 typedef struct pz_canvas {
     uint8_t *pixels;            /* red, green, blue; rows are stride bytes apart */
     int width, height;
     ptrdiff_t stride;
-    pz_rect frame, clip;        /* drawing stays inside both, and the clip inside the frame */
+    pz_rect frame, clip;        /* the clip is set by whoever draws, and lies within the picture */
     int n_colours;
     uint8_t palette[PZ_COLOURS][3];
-
-    pz_pool *pool;              /* where the canvas keeps what follows; NULL means the pool of the guard */
-    void *scratch;              /* coverage of the shape that is being drawn: all zero in between */
-    struct pz_face *faces[PZ_FACES]; /* letters drawn before, the size used last in front */
+    pz_parts touched;           /* what the engine says that it changed */
     pz_labels *labels;          /* NULL, and text is drawn */
+
+    pz_pool *pool;              /* where the canvas keeps its scratch; NULL means the pool of the guard */
+    void *scratch;              /* coverage of the shape that is being drawn: all zero in between */
 } pz_canvas;
 
-/* A fresh canvas without a picture. Its caches come from this pool; dropping the pool or pz_canvas_drop frees them. */
+/* A fresh canvas without a picture. Its scratch comes from this pool; dropping the pool or pz_canvas_drop frees it. */
 void pz_canvas_init(pz_canvas *canvas, pz_pool *pool);
 void pz_canvas_drop(pz_canvas *canvas);
 
 /* Draw into this picture from now on, all of it; its content is left alone. */
 void pz_canvas_target(pz_canvas *canvas, uint8_t *pixels, int width, int height, ptrdiff_t stride);
 
-/* Draw only within this rectangle of the picture, with (0, 0) at its top left corner. Ends any clip. */
+/* Draw only within this rectangle of the picture, with (0, 0) at its top left corner; and what is seen of it. */
 void pz_canvas_frame(pz_canvas *canvas, int x, int y, int width, int height);
+pz_rect pz_canvas_seen(const pz_canvas *canvas);
 
 /* Colours as the engine's colours() returns them: three floats from 0 to 1 each. Unknown colours draw nothing. */
 void pz_canvas_palette(pz_canvas *canvas, const float *colours, int n);
@@ -57,7 +68,7 @@ void pz_canvas_palette(pz_canvas *canvas, const float *colours, int n);
 /* Fill the whole picture, beyond the frame too. */
 void pz_canvas_clear(pz_canvas *canvas, int colour);
 
-/* ---- The primitives, with the meaning that the engine's drawing interface gives them. ---- */
+/* ---- The primitives, with the meaning that the engine's drawing interface gives them. They stay in the clip. ---- */
 
 void pz_canvas_clip(pz_canvas *canvas, int x, int y, int width, int height);
 void pz_canvas_unclip(pz_canvas *canvas);
@@ -72,7 +83,10 @@ void pz_canvas_circle(pz_canvas *canvas, int x, int y, int radius, int fill, int
 /* font and align are the engine's flags; text is UTF-8, and signs that we do not have become question marks. */
 void pz_canvas_text(pz_canvas *canvas, int x, int y, int font, int size, int align, int colour, const char *text);
 bool pz_canvas_has_text(const char *text);
-void pz_drop_face(const pz_canvas *canvas, struct pz_face *face);
+
+/* All pixels that text, or a thick line, can touch, within the clip or not. */
+pz_rect pz_text_box(const pz_canvas *canvas, int x, int y, int font, int size, int align, const char *text);
+pz_rect pz_thick_line_box(const pz_canvas *canvas, float thickness, float x1, float y1, float x2, float y2);
 
 /* A piece of the picture put aside: only what overlaps the frame is kept, and put back. */
 typedef struct pz_saved {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "drawing/canvas.h"
+#include "drawing/raster.h"
 
 static void no_text(drawing *dr, int x, int y, int type, int size, int align, int colour, const char *text)
 {
@@ -182,7 +182,14 @@ static char *canvas_text_fallback(drawing *dr, const char *const *strings, int n
     return dupstr(strings[i]);
 }
 
-/* Without status_bar and draw_update: the engine leaves out what is NULL, and a status bar would need its midend. */
+static void canvas_update(drawing *dr, int x, int y, int w, int h)
+{
+    pz_canvas *canvas = CANVAS;
+    pz_rect rect = intersection(rect_of(canvas, x, y, w, h), pz_canvas_seen(canvas));
+    if (!is_empty(rect)) pz_add_part(&canvas->touched, rect);
+}
+
+/* Without status_bar: the engine leaves out what is NULL, and a status bar would need its midend. */
 const drawing_api pz_drawing = {
     .version = 1,
     .draw_text = canvas_text,
@@ -190,6 +197,7 @@ const drawing_api pz_drawing = {
     .draw_line = canvas_line,
     .draw_polygon = canvas_polygon,
     .draw_circle = canvas_circle,
+    .draw_update = canvas_update,
     .clip = canvas_clip,
     .unclip = canvas_unclip,
     .start_draw = canvas_unclip,

@@ -1,4 +1,4 @@
-/* The letters that the canvas writes with: a skeleton per sign, drawn with a round pen. */
+/* The letters that the canvas writes with: a skeleton per sign, drawn with a broad pen. */
 #ifndef PZ_GLYPHS_H
 #define PZ_GLYPHS_H
 
@@ -12,16 +12,20 @@
  *     H x y, V x y    a quarter of an ellipse that leaves horizontally (H) or vertically (V)
  *     C a b c d x y   cubic curve with the control points (a, b) and (c, d)
  *     D x y           dot
+ *     B y y           draw nothing below the first height and above the second: slanted ends become flat there
  *
- * Straight lines along an axis and the turning points of quarters are moved to whole pixels; a line of no length does
- * that to a point.
+ * Lines along an axis have square ends, all others round ones. Straight lines along an axis and the turning points of
+ * quarters are moved to whole pixels; a line of no length draws nothing, but does that to a point.
  */
 typedef struct pz_glyph {
     int width;          /* of the box, in percent of the height of capitals; at least the pen's breadth is taken */
     const char *path;
 } pz_glyph;
 
-enum { PZ_GLYPHS = 98 }; /* printable ASCII, then the signs beyond it */
+enum {
+    PZ_GLYPHS = 98,     /* printable ASCII, then the signs beyond it */
+    PZ_FEW_ROWS = 5,    /* capitals of so many pixels or less are too small for a broad pen and for curves */
+};
 
 extern const pz_glyph pz_glyphs[PZ_GLYPHS];
 

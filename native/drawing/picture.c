@@ -1,21 +1,27 @@
 /*
  * Pictures of a session: the largest tiles that fit, centred, the rest filled with the background.
  *
- * A session keeps its last picture and lets the engine redraw only what changed since. Where the engine's incremental
- * drawing leaves other pixels than a full one, the puzzle's file says so and every picture is drawn anew. Flashes and
- * animations are never shown.
+ * A session keeps its last picture, and what is the same in the next one stays. The engine itself draws only what
+ * changed since; where that leaves other pixels than a full drawing, the puzzle's file says so, and recordings are
+ * compared instead. Flashes and animations are never shown.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "drawing/canvas.h"
 #include "drawing/draw.h"
+#include "drawing/recording.h"
 #include "session/internal.h"
 
 struct pz_picture {
     int width, height;
     uint8_t *pixels;
+    int other_form;         /* 0, or the form besides rows of RGB that was asked for last */
+    uint8_t *other;         /* the same picture in that form */
+    char *record;           /* the observation that it shows */
     pz_canvas canvas;
+    bool recorded;          /* the engine draws into recordings, not on the canvas */
+    pz_recording now, next; /* the last one, and room for the next */
+    pz_recorder recorder;
     drawing *dr;
     game_drawstate *ds;
     int tile;
@@ -67,11 +73,15 @@ static void drop(pz_session *s)
     if (p->ds) s->puzzle->engine->free_drawstate(p->dr, p->ds);
     if (p->dr) drawing_free(p->dr);
     pz_canvas_drop(&p->canvas);
+    pz_recording_drop(&p->now);
+    pz_recording_drop(&p->next);
+    sfree(p->record);
+    sfree(p->other);
     sfree(p->pixels);
     sfree(p);
 }
 
-static pz_picture *fresh(pz_session *s, int width, int height)
+static void fresh(pz_session *s, int width, int height, pz_labels *labels)
 {
     const game *engine = s->puzzle->engine;
     int tile = fitting_tile(s, width, height), w, h, n;
@@ -89,8 +99,12 @@ static pz_picture *fresh(pz_session *s, int width, int height)
     pz_canvas_palette(&p->canvas, colours, n);
     sfree(colours);
     pz_canvas_frame(&p->canvas, (width - w) / 2, (height - h) / 2, w, h);
-    p->dr = drawing_new(&pz_drawing, NULL, &p->canvas);
-    return p;
+    pz_canvas_clear(&p->canvas, 0);
+    p->canvas.labels = labels;
+    p->recorder = (pz_recorder){.canvas = &p->canvas, .clip = pz_canvas_seen(&p->canvas), .into = &p->next};
+    p->recorded = (s->puzzle->overdraws || s->puzzle->draw_over) && !labels;
+    p->dr = p->recorded ? drawing_new(&pz_recording_api, NULL, &p->recorder)
+                        : drawing_new(&pz_drawing, NULL, &p->canvas);
 }
 
 /* Whether the mouse acted last: then its ui is the one to draw with. */
@@ -106,31 +120,41 @@ static void check_size(int width, int height)
         pz_fail(PZ_BAD_PARAMS, "a picture is 1 to %d pixels wide and high, not %d x %d", MAX_SIDE, width, height);
 }
 
-/* Bring the session's picture up to date, with its text or with labels in its place; under a guard. */
-static void draw(pz_session *s, int width, int height, pz_labels *labels)
+/* Let the engine draw the present state, on the canvas or into the next recording. */
+static void redraw(pz_session *s)
 {
     const game *engine = s->puzzle->engine;
     pz_picture *p = s->picture;
-    check_size(width, height);
-    if (p && (p->width != width || p->height != height || !p->whole)) drop(s);
-    if (!s->picture) fresh(s, width, height);
-    p = s->picture;
-    p->whole = false;
-    p->canvas.labels = labels;
-    if (p->ds && (s->puzzle->full_redraw || s->puzzle->draw_over)) {
+    if (p->ds && p->recorded) {
         engine->free_drawstate(p->dr, p->ds);
         p->ds = NULL;
     }
     if (!p->ds) {
         p->ds = engine->new_drawstate(p->dr, s->state);
         engine->set_size(p->dr, p->ds, s->params, p->tile);
-        pz_canvas_unclip(&p->canvas);
-        pz_canvas_clear(&p->canvas, 0);
     }
     const game_ui *ui = mouse_acted(s) ? p->mouse : s->ui;
     engine->redraw(p->dr, p->ds, NULL, s->state, +1, ui, 0, 0);
     if (s->puzzle->draw_over) s->puzzle->draw_over(p->dr, p->ds, s->state, ui, s->extra);
-    p->whole = true;
+}
+
+/* Bring the canvas up to date; returns the parts of it that changed. */
+static pz_parts paint(pz_session *s, bool anew)
+{
+    pz_picture *p = s->picture;
+    const pz_parts all = {1, {pz_canvas_seen(&p->canvas)}};
+    pz_parts parts = all;
+    p->canvas.touched.n = 0;
+    pz_recording_clear(&p->next);
+    redraw(s);
+    if (!p->recorded) return anew ? all : p->canvas.touched;
+    pz_recording_finish(&p->next);
+    if (!anew) pz_recording_compare(&p->canvas, &p->now, &p->next, &parts);
+    for (int i = 0; i < parts.n; i++) pz_recording_paint(&p->canvas, &p->next, parts.rects[i]);
+    const pz_recording before = p->now;
+    p->now = p->next;
+    p->next = before;
+    return parts;
 }
 
 static uint8_t grey(const uint8_t *rgb)
@@ -138,17 +162,64 @@ static uint8_t grey(const uint8_t *rgb)
     return (uint8_t)((rgb[0] * 77 + rgb[1] * 150 + rgb[2] * 29 + 128) >> 8); /* the weights of ITU-R BT.601 */
 }
 
-static void hand_out(const pz_picture *p, uint8_t *out, int form)
+/* Bring a part of the picture's other form up to date. */
+static void convert(const pz_picture *p, pz_rect part)
+{
+    const size_t plane = (size_t)p->width * (size_t)p->height;
+    for (int y = part.top; y < part.bottom; y++) {
+        const size_t row = (size_t)y * (size_t)p->width;
+        const uint8_t *from = p->pixels + 3 * row;
+        uint8_t *to = p->other + row;
+        if (p->other_form & PZ_PICTURE_GREY)
+            for (int x = part.left; x < part.right; x++) to[x] = grey(from + 3 * x);
+        else
+            for (int x = part.left; x < part.right; x++)
+                to[x] = from[3 * x], to[plane + x] = from[3 * x + 1], to[2 * plane + x] = from[3 * x + 2];
+    }
+}
+
+/* Bring the session's picture up to date, with its text or with labels in its place; under a guard. */
+static void draw(pz_session *s, int width, int height, pz_labels *labels)
+{
+    const size_t record_size = (size_t)s->layout->record_size;
+    pz_picture *p = s->picture;
+    check_size(width, height);
+    if (p && (p->width != width || p->height != height || !p->whole)) drop(s);
+    const bool anew = !s->picture;
+    if (anew) fresh(s, width, height, labels);
+    p = s->picture;
+    /* What is observed says all that is seen, but for what the mouse holds. */
+    const bool by_mouse = mouse_acted(s);
+    if (!anew && p->record && !by_mouse && !memcmp(p->record, s->record, record_size)) return;
+    p->whole = false;
+    const pz_parts changed = paint(s, anew);
+    for (int i = 0; p->other && i < changed.n; i++) convert(p, changed.rects[i]);
+    if (by_mouse) {
+        sfree(p->record);
+        p->record = NULL;
+    } else {
+        if (!p->record) p->record = snewn(record_size, char);
+        memcpy(p->record, s->record, record_size);
+    }
+    p->whole = true;
+}
+
+static void hand_out(pz_picture *p, uint8_t *out, int form)
 {
     const size_t n = (size_t)p->width * (size_t)p->height;
-    const uint8_t *from = p->pixels;
-    if (form & PZ_PICTURE_GREY)
-        for (size_t i = 0; i < n; i++) out[i] = grey(from + 3 * i);
-    else if (form & PZ_PICTURE_PLANES)
-        for (size_t i = 0; i < n; i++)
-            out[i] = from[3 * i], out[n + i] = from[3 * i + 1], out[2 * n + i] = from[3 * i + 2];
-    else
-        memcpy(out, from, 3 * n);
+    if (form == PZ_PICTURE_RGB) {
+        memcpy(out, p->pixels, 3 * n);
+        return;
+    }
+    if (p->other_form != form) {
+        p->other_form = 0;
+        sfree(p->other);
+        p->other = NULL;
+        p->other = snewn(3 * n, uint8_t);
+        p->other_form = form;
+        convert(p, (pz_rect){0, 0, p->width, p->height});
+    }
+    memcpy(out, p->other, form & PZ_PICTURE_GREY ? n : 3 * n);
 }
 
 typedef struct wanted {

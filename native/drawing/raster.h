@@ -70,13 +70,25 @@ static inline void put(uint8_t *pixel, const uint8_t *rgb)
     pixel[2] = rgb[2];
 }
 
+/* The three bytes of a colour so far apart that one multiplication serves them all. */
+static inline uint64_t spread(const uint8_t *rgb)
+{
+    return rgb[0] | (uint64_t)rgb[1] << 20 | (uint64_t)rgb[2] << 40;
+}
+
 /* coverage is 0..ONE; both ends are exact. */
+static inline void blend_spread(uint8_t *pixel, uint64_t colour, int coverage)
+{
+    const uint64_t halves = PZ_HALF | (uint64_t)PZ_HALF << 20 | (uint64_t)PZ_HALF << 40, c = (uint64_t)coverage;
+    const uint64_t sum = spread(pixel) * (PZ_ONE - c) + colour * c + halves;
+    pixel[0] = (uint8_t)(sum >> 8);
+    pixel[1] = (uint8_t)(sum >> 28);
+    pixel[2] = (uint8_t)(sum >> 48);
+}
+
 static inline void blend(uint8_t *pixel, const uint8_t *rgb, int coverage)
 {
-    unsigned c = (unsigned)coverage, rest = PZ_ONE - c;
-    pixel[0] = (uint8_t)((pixel[0] * rest + rgb[0] * c + PZ_HALF) / PZ_ONE);
-    pixel[1] = (uint8_t)((pixel[1] * rest + rgb[1] * c + PZ_HALF) / PZ_ONE);
-    pixel[2] = (uint8_t)((pixel[2] * rest + rgb[2] * c + PZ_HALF) / PZ_ONE);
+    blend_spread(pixel, spread(rgb), coverage);
 }
 
 /*

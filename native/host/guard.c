@@ -16,6 +16,9 @@
 enum { FUEL = 1 << 11, FIRST_FUEL = 1 << 5 };
 static const double ration_lasts = 1e-3;
 
+/* A call that runs out of time must still give back its memory: about ten gigabytes a second. */
+static const double seconds_per_byte = 1e-10;
+
 PZ_TLS long pz_fuel = FUEL;
 static PZ_TLS pz_guard *current;
 static PZ_TLS pz_flag *cancelled;
@@ -59,6 +62,18 @@ pz_notes *pz_thread_notes(void)
 
 /* ---- The stack ---- */
 
+#ifdef __EMSCRIPTEN__
+
+extern char __data_end; /* the linker's: where the static data end, and the stack may grow down to */
+
+size_t pz_stack_left(void)
+{
+    char here;
+    return (uintptr_t)&here - (uintptr_t)&__data_end;
+}
+
+#else
+
 size_t pz_stack_left(void)
 {
     static PZ_TLS char *lowest;
@@ -72,6 +87,8 @@ size_t pz_stack_left(void)
     }
     return !lowest ? SIZE_MAX : &here > lowest ? (size_t)(&here - lowest) : 0;
 }
+
+#endif
 
 /* ---- The guard ---- */
 
@@ -124,9 +141,10 @@ void pz_out_of_fuel(void)
     double now = pz_now();
     set_ration(guard, now);
     pz_fuel = guard->ration;
+    const double to_free = guard->pool ? (double)pz_pool_bytes(guard->pool) * seconds_per_byte : 0;
     if (!guard->started)
         guard->started = guard->asked = now;
-    else if (guard->timeout > 0 && now - guard->started > guard->timeout)
+    else if (guard->timeout > 0 && now - guard->started + to_free > guard->timeout)
         pz_fail(PZ_TIMEOUT, "no result within %g seconds", guard->timeout);
     if (!guard->interruptible || guard->locked) return; /* a signal's handler may want the lock too */
     if (cancelled) {

@@ -42,17 +42,17 @@ static pz_pool *current_pool(void)
 enum { GRAIN = 16, LINEAR = 8, CLASSES = 128, FIRST_CHUNK = PZ_PAGE, LAST_CHUNK = 1 << 18 };
 
 typedef struct block {
-    union {
+    _Alignas(16) union {
         struct block *next; /* while free */
         size_t unused;
     } u;
     size_t class;
 } block;
-/* The payload follows a header of 16 bytes, so it is aligned as malloc's would be. */
+/* The payload follows a header of 16 bytes, so it is aligned as malloc's would be, with pointers of any size. */
 _Static_assert(sizeof(block) == 16, "the header must keep payloads aligned");
 
 typedef struct chunk {
-    struct chunk *next;
+    _Alignas(16) struct chunk *next;
     size_t size;
 } chunk;
 _Static_assert(sizeof(chunk) == 16, "the header must keep payloads aligned");

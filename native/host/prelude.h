@@ -1,6 +1,6 @@
 /*
  * Forced in front of every file that holds engine code (-include prelude.h), to take away from the engine what it
- * must not have inside another process: the environment, and loops that nobody can stop.
+ * must not have inside another process: the environment, loops that nobody can stop, and what differs by library.
  *
  * The standard headers come first, so that the macros below never touch them.
  */
@@ -26,6 +26,10 @@
 
 /* Preferences come from us: a variable in the user's environment must not change what an action does. */
 #define getenv pz_getenv
+
+/* Items that compare as equal must come in the same order on every machine: see sort.c. */
+void pz_qsort(void *items, size_t n, size_t size, int (*compare)(const void *, const void *));
+#define qsort pz_qsort
 
 /* Every turn of a while loop, and every start of a for loop, costs one unit of fuel: see guard.c. */
 #define while(...) while (pz_tick(), (__VA_ARGS__))

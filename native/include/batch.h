@@ -33,6 +33,8 @@ typedef struct pz_task {
     int flags, max_steps, max_repeats;
     double timeout;
     const pz_pay *pay; /* for snapshots; a batch has it in its buffers */
+    const uint64_t *excluded; /* hashes of instances that streams pass over, in rising order */
+    int64_t n_excluded;
 } pz_task;
 
 /* A session of the task's one instance, or of this seed's; its limits are not set yet. */
@@ -58,9 +60,9 @@ int pz_failed_slot(void); /* after an error in this thread: where it happened, o
 /* Each slot's stream, and whether it has one yet. */
 int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *episodes, uint8_t *begun);
 
-/* Whole episodes in C, one per seed: what became of each, and after how many steps. */
+/* Whole episodes in C, one per seed: what became of each, after how many steps, and by which actions unless NULL. */
 enum pz_policy { PZ_POLICY_RANDOM = 0, PZ_POLICY_MASKED = 1 };
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
-               int32_t *steps, volatile int64_t *progress);
+               int32_t *steps, uint8_t *actions, volatile int64_t *progress);
 
 #endif

@@ -93,6 +93,18 @@ static inline const pz_span *pz_next_span(pz_writer *out, int count)
     return span;
 }
 
+static inline void pz_put_item(char *to, int itemsize, int64_t value)
+{
+    switch (itemsize) {
+    case 1: *(int8_t *)to = (int8_t)value; break;
+    case 2: *(int16_t *)to = (int16_t)value; break;
+    default: *(int32_t *)to = (int32_t)value; break;
+    }
+}
+
+/* In a field of more items, look at the clock after so many. */
+enum { PZ_STRETCH = 1 << 16 };
+
 /* Fill the next field, of n items: the item with index i is expr. */
 #define PZ_PUT(out, n, expr) \
     do { \
@@ -102,6 +114,13 @@ static inline const pz_span *pz_next_span(pz_writer *out, int count)
         int i; \
         if ((out)->check) \
             for (i = 0; i < pz_n; i++) pz_check_item(out, pz_s, (int64_t)(expr)); \
+        if (pz_n > PZ_STRETCH) { \
+            for (i = 0; i < pz_n; i++) { \
+                pz_put_item(pz_to + (size_t)i * (size_t)pz_s->itemsize, pz_s->itemsize, (int64_t)(expr)); \
+                if (i % PZ_STRETCH == 0) pz_burn(PZ_STRETCH >> 8); \
+            } \
+            break; \
+        } \
         switch (pz_s->itemsize) { \
         case 1: \
             for (i = 0; i < pz_n; i++) ((int8_t *)pz_to)[i] = (int8_t)(expr); \
@@ -120,12 +139,7 @@ static inline void pz_put1(pz_writer *out, int64_t value)
 {
     const pz_span *span = pz_next_span(out, 1);
     if (out->check) pz_check_item(out, span, value);
-    char *to = out->bytes + span->offset;
-    switch (span->itemsize) {
-    case 1: *(int8_t *)to = (int8_t)value; break;
-    case 2: *(int16_t *)to = (int16_t)value; break;
-    default: *(int32_t *)to = (int32_t)value; break;
-    }
+    pz_put_item(out->bytes + span->offset, span->itemsize, value);
 }
 
 /* Fill the next two fields, cursor_x and cursor_y. */
@@ -201,6 +215,7 @@ typedef struct pz_sight {
     const pz_layout *layout;
     const char *record; /* one observation */
     const char *params;
+    int deaths; /* that were undone: the status bar counts them */
 } pz_sight;
 
 /* A key to press where the cursor has to go first, and what that is for. */
@@ -219,7 +234,8 @@ typedef struct pz_puzzle {
 
     /*
      * How boards and moves are written in words, one line for each thing; docs/language.md tells what the lines mean.
-     * "grid FIELD=SYMBOLS ..." is a board with one symbol for each value, "set FIELD KEY ..." a way to change it.
+     * "grid FIELD=SYMBOLS ..." is a board with one symbol for each value, "set FIELD KEY ..." a way to change it,
+     * "rule KIND ..." what a board can do wrong.
      */
     const char *words;
     const pz_action *actions;  /* the paper's, in its order; ends with a NULL name */
@@ -246,6 +262,7 @@ typedef struct pz_puzzle {
     bool hidden;               /* the description gives the answer away: show params#seed */
     /* Where something is hidden: what an expert does next, by what it sees alone. Fails with PZ_NO_PLAN. */
     pz_aim (*expert)(const pz_sight *seen);
+    int (*deaths)(const game_ui *ui); /* NULL, or how often an undo followed a death */
 
     void (*fields)(const game_params *params, pz_layout *layout);
     void (*observe)(const game_state *state, pz_writer *out);
@@ -300,8 +317,8 @@ typedef struct pz_puzzle {
     int stack_per_cell;
     /* The engine writes its complaint about a description to a static buffer: one thread at a time. */
     bool static_complaint;
-    /* The engine's incremental drawing leaves other pixels than a full redraw: always draw anew. */
-    bool full_redraw;
+    /* What the engine draws when something changed leaves other pixels than drawing all of it. */
+    bool overdraws;
     /*
      * NULL, or what we draw over the engine's picture: our extra ui state, or a cursor that the engine does not
      * show.

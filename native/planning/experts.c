@@ -143,7 +143,7 @@ static int look(pz_session *s, decision *d, char **record, char **params)
         d->n_actions = s->n_actions;
         memcpy(*record, s->record, size);
         memcpy(d->mask, s->mask, (size_t)s->n_actions);
-        d->seen = (pz_sight){&d->layout, *record, *params};
+        d->seen = (pz_sight){&d->layout, *record, *params, s->puzzle->deaths ? s->puzzle->deaths(s->ui) : 0};
     }
     pz_release(s);
     if (!*record || !*params) return pz_refuse(PZ_ENGINE, "out of memory");

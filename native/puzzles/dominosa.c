@@ -82,7 +82,8 @@ PZ_PUZZLE(dominosa,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible)),
     .words = "grid numbers=#0 dominoes=.^v<>\n"
-             "edge SELECT",
+             "edge SELECT\n"
+             "rule pairs numbers dominoes",
     .actions = pz_actions,
     .easiest = "1dt",
     .human = "3dt",

@@ -96,7 +96,8 @@ PZ_PUZZLE(filling,
              "given digits stay, and a square once filled cannot be emptied again.",
     .ui_size = sizeof(game_ui),
     .words = "grid digits=# fixed=.'\n"
-             "set digits",
+             "set digits\n"
+             "rule regions digits",
     .actions = pz_actions,
     .easiest = "2x3",
     .human = "9x7",

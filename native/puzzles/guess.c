@@ -160,7 +160,7 @@ PZ_PUZZLE(guess,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .moves_change = true,
     .visit = pz_visit,
     .visit_ui = pz_visit_ui,

@@ -98,7 +98,7 @@ PZ_PUZZLE(keen,
     .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .words = "grid digits=#\n"
              "set digits SELECT2\n"
-             "once digits",
+             "rule once digits",
     .actions = pz_actions,
     .easiest = "3dem",
     .human = "4de",

@@ -105,7 +105,9 @@ PZ_PUZZLE(lightup,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cur_visible), PZ_BOOL(draw_blobs_when_lit)),
     .words = "grid walls=.W clues=# lamps=.o lit=.*\n"
-             "set lamps SELECT",
+             "set lamps SELECT\n"
+             "rule unseen lamps=o walls\n"
+             "rule around clues lamps=o 4",
     .actions = pz_actions,
     .easiest = "3x3b20s0d0",
     .human = "7x7b20s4d0",

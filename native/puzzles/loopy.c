@@ -48,7 +48,8 @@ static double pz_optimal_steps(const game_params *params)
 
 static double pz_cells(const game_params *params)
 {
-    return (double)params->w * params->h * pz_grids[params->type].faces;
+    const bool known = params->type >= 0 && params->type < (int)lenof(pz_grids);
+    return (double)params->w * params->h * (known ? pz_grids[params->type].faces : 1);
 }
 
 /*

@@ -146,7 +146,7 @@ PZ_PUZZLE(magnets,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .moves_change = true,
     .visit = pz_visit,
     .press = pz_press,

@@ -128,7 +128,8 @@ PZ_PUZZLE(map,
     .words = "place G regions\n"
              "grid colours=# fixed=.'\n"
              "paint colours SELECT\n"
-             "idle dragging",
+             "idle dragging\n"
+             "rule differ colours neighbours",
     .actions = pz_actions,
     .easiest = "3x3n5de",
     .human = "20x15n30de",

@@ -77,6 +77,11 @@ static bool pz_stuck(const game_state *state)
     return state->dead;
 }
 
+static int pz_deaths(const game_ui *ui)
+{
+    return ui->deaths;
+}
+
 /* Back to a board without any open square: the mines are no longer laid, and the next opening is safe again. */
 static bool pz_take_back(game_state *state, game_state *initial)
 {
@@ -160,7 +165,8 @@ PZ_PUZZLE(mines,
     .ui_bools = PZ_BOOLS(PZ_BOOL(flash_is_death), PZ_BOOL(completed), PZ_BOOL(cur_visible)),
     .words = "grid numbers=# flags=.F exploded=.X\n"
              "do open SELECT\n"
-             "set flags SELECT2",
+             "set flags SELECT2\n"
+             "rule around numbers flags=F 8",
     .actions = pz_actions,
     .easiest = "4x4n2",
     .human = "9x9n10",
@@ -173,6 +179,7 @@ PZ_PUZZLE(mines,
     .optimal_steps = pz_optimal_steps,
     .hidden = true,
     .expert = pz_mines_expert,
+    .deaths = pz_deaths,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,

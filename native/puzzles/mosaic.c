@@ -90,7 +90,7 @@ PZ_PUZZLE(mosaic,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .moves_change = true,
     .visit = pz_visit,
     .text = pz_text_board);

@@ -119,7 +119,7 @@ PZ_PUZZLE(netslide,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .sound_ui = pz_sound_ui,
     .legal = pz_legal,
     .visit = pz_visit,

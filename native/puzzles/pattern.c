@@ -63,7 +63,8 @@ PZ_PUZZLE(pattern,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(dragging), PZ_BOOL(cur_visible)),
     .words = "grid squares=.BW fixed=.'\n"
-             "set squares SELECT SELECT2",
+             "set squares SELECT SELECT2\n"
+             "rule runs clues squares=B squares=.",
     .actions = pz_actions,
     .easiest = "3x2",
     .human = "10x10",
@@ -76,6 +77,6 @@ PZ_PUZZLE(pattern,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .moves_change = true,
     .visit = pz_visit);

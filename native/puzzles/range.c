@@ -89,7 +89,10 @@ PZ_PUZZLE(range,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cursor_show), PZ_BOOL(swap_buttons)),
     .words = "grid clues=# colours=.BW\n"
-             "set colours SELECT",
+             "set colours SELECT\n"
+             "rule apart colours=B 4\n"
+             "rule view clues colours=B\n"
+             "rule joined colours=B",
     .actions = pz_actions,
     .easiest = "3x3",
     .human = "9x6",

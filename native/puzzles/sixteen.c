@@ -73,7 +73,7 @@ PZ_PUZZLE(sixteen,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .draw_over = pz_draw_over,
     .draws = "A frame inside the cursor's square says that SELECT holds the tile, a double frame that SELECT2 does.",
     .moves_change = true,

@@ -141,7 +141,7 @@ PZ_PUZZLE(solo,
     .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .words = "grid digits=# fixed=.'\n"
              "set digits\n"
-             "once digits blocks cages diagonals",
+             "rule once digits blocks cages diagonals",
     .actions = pz_actions,
     .easiest = "2x2",
     .human = "2x2",

@@ -90,7 +90,10 @@ PZ_PUZZLE(tents,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(drag_ok), PZ_BOOL(cdisp)),
     .words = "grid trees=.T marks=.AX\n"
-             "set marks SELECT SELECT2",
+             "set marks SELECT SELECT2\n"
+             "rule apart marks=A 8\n"
+             "rule beside marks=A trees\n"
+             "rule total marks=A row_clues column_clues",
     .actions = pz_actions,
     .easiest = "4x4de",
     .human = "8x8de",
@@ -104,7 +107,7 @@ PZ_PUZZLE(tents,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,

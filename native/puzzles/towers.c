@@ -54,7 +54,7 @@ PZ_PUZZLE(towers,
     .ui_bools = PZ_BOOLS(PZ_BOOL(hpencil), PZ_BOOL(hshow), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .words = "grid digits=# fixed=.'\n"
              "set digits SELECT2\n"
-             "once digits",
+             "rule once digits",
     .actions = pz_actions,
     .easiest = "3de",
     .human = "4de",

@@ -81,7 +81,7 @@ PZ_PUZZLE(unequal,
     .ui_bools = PZ_BOOLS(PZ_BOOL(hshow), PZ_BOOL(hpencil), PZ_BOOL(hcursor), PZ_BOOL(pencil_keep_highlight)),
     .words = "grid digits=# fixed=.' errors=.!\n"
              "set digits\n"
-             "once digits",
+             "rule once digits",
     .actions = pz_actions,
     .easiest = "3de",
     .human = "4de",
@@ -97,6 +97,6 @@ PZ_PUZZLE(unequal,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
-    .full_redraw = true, /* the engine leaves traces of what it drew before under its antialiased edges */
+    .overdraws = true, /* smooth edges, over what was there before */
     .moves_change = true,
     .visit = pz_visit);

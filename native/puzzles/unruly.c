@@ -57,7 +57,8 @@ PZ_PUZZLE(unruly,
     .ui_size = sizeof(game_ui),
     .ui_bools = PZ_BOOLS(PZ_BOOL(cursor)),
     .words = "grid colours=.BW fixed=.'\n"
-             "set colours SELECT SELECT2",
+             "set colours SELECT SELECT2\n"
+             "rule few colours",
     .actions = pz_actions,
     .easiest = "6x6dt",
     .human = "8x8dt",

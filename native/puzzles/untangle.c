@@ -227,6 +227,7 @@ PZ_PUZZLE(untangle,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
+    .overdraws = true, /* all of it whenever anything changed */
     .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,

@@ -2,6 +2,8 @@
  * Building games: from parameters and a seed or a description to a session, and one session taking over another's
  * game.
  */
+#include <ctype.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,10 @@
 
 double pz_max_cells = 2500;
 
-enum { STACK_SPARE = 16 << 10 }; /* bytes of stack for everything else */
+enum {
+    MAX_DIGITS = 7,        /* of a number in parameters */
+    STACK_SPARE = 16 << 10 /* bytes of stack for everything else */
+};
 
 /* Held while a puzzle that builds its complaints about a description in a static buffer looks at one. */
 PZ_LOCK(validate_lock)
@@ -30,20 +35,46 @@ static double count_cells(const pz_puzzle *puzzle, const game_params *params)
 
 static void check_cells(const pz_puzzle *puzzle, const game_params *params)
 {
-    const double cells = count_cells(puzzle, params);
+    const double cells = fabs(count_cells(puzzle, params));
     if (cells > pz_max_cells)
         pz_fail(PZ_BAD_PARAMS, "%.0f cells are more than the limit of %.0f (set_max_cells raises it)", cells,
                 pz_max_cells);
 }
 
-game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate)
+/* A fraction may have many digits: they become a float. */
+static void check_numbers(const char *text)
+{
+    if (strlen(text) >= PZ_MESSAGE) pz_fail(PZ_BAD_PARAMS, "parameters may have at most %d characters", PZ_MESSAGE - 1);
+    for (const char *c = text; *c; c++) {
+        const char *start = c;
+        while (isdigit((unsigned char)*c)) c++;
+        if (c - start > MAX_DIGITS && (start == text || start[-1] != '.'))
+            pz_fail(PZ_BAD_PARAMS, "a number may have at most %d digits", MAX_DIGITS);
+        if (!*c) break;
+    }
+}
+
+game_params *pz_read_params(const pz_puzzle *puzzle, const char *text)
 {
     game_params *params = puzzle->engine->default_params();
-    if (text) puzzle->engine->decode_params(params, text);
+    if (text) {
+        check_numbers(text);
+        puzzle->engine->decode_params(params, text);
+    }
+    return params;
+}
+
+/*
+ * The engine multiplies before it looks at what it multiplies, and an int would overflow. So the numbers may not be
+ * long, and the size of the board is looked at first.
+ */
+game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate)
+{
+    game_params *params = pz_read_params(puzzle, text);
+    check_cells(puzzle, params);
     const char *complaint = puzzle->engine->validate_params(params, to_generate);
     if (!complaint && puzzle->check_params) complaint = puzzle->check_params(params);
     if (complaint) pz_fail(PZ_BAD_PARAMS, "%s", complaint);
-    check_cells(puzzle, params);
     return params;
 }
 
@@ -224,7 +255,7 @@ static pz_buffers bound_to(const pz_session *s)
 void pz_session_take_over(pz_session *s, pz_session *from, const pz_buffers *buffers)
 {
     /* Of a game that a fork abandoned nothing is read, and its memory is given up. */
-    const pz_buffers present = buffers || s->fault == PZ_FORKED ? (pz_buffers){NULL} : bound_to(s);
+    const pz_buffers present = buffers || s->fault == PZ_FORKED ? (pz_buffers){.record = NULL} : bound_to(s);
     if (!buffers) buffers = &present;
     pz_session old;
     move_game(&old, s);

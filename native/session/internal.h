@@ -136,10 +136,11 @@ extern double pz_step_timeout;
 
 /* ---- Building (build.c) ---- */
 
-/* A session without a game; the game of it, under a guard; the parameters alone. */
+/* A session without a game; the game of it, under a guard; the parameters alone, as they are and checked. */
 pz_session *pz_blank(const pz_puzzle *puzzle, int flags);
 void pz_build(pz_session *session);
 void pz_name_instance(pz_session *session);
+game_params *pz_read_params(const pz_puzzle *puzzle, const char *text);
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
 void pz_generate(pz_session *session); /* its description from its seed */
 /* After an undo: where it took back what had replaced the description, have the first one back. */

@@ -10,7 +10,8 @@
 
 #include "session/internal.h"
 
-static const char magic[PZ_SAVE_HEAD] = "pzport3\n";
+static const char magic[] = "pzport3\n";
+_Static_assert(sizeof magic == PZ_SAVE_HEAD + 1, "the head is the magic, without its end");
 
 typedef struct packer {
     pz_visitor visitor;
@@ -253,13 +254,21 @@ static void pack_save(pz_session *s, void *context)
     pack(s, to, true);
     put(to, digest, PZ_SAVE_DIGEST);
     if (to->length > INT_MAX) pz_fail(PZ_ENGINE, "out of memory");
-    pz_seal(to->bytes, to->length);
+}
+
+static void seal_save(pz_session *none, void *context)
+{
+    (void)none;
+    const packer *packed = context;
+    pz_seal(packed->bytes, packed->length);
 }
 
 int pz_session_save(pz_session *s, uint8_t **bytes, int64_t *size)
 {
     packer packed = {.bytes = NULL};
     int error = pz_call(s, pack_save, &packed);
+    /* The digest takes most of the time, and needs the game no more. */
+    if (!error) error = pz_guarded(NULL, NULL, pz_step_timeout, true, seal_save, &packed);
     if (error) {
         free(packed.bytes);
         return error;
@@ -299,12 +308,12 @@ static void unpack_whole(pz_session *none, void *context)
     unpack(s, &r->from, r->outside);
 }
 
-static int revive(revival r, double timeout, bool interruptible, pz_session **result)
+static int revive(revival r, double timeout, pz_session **result)
 {
     *result = NULL;
     pz_pool *names = pz_pool_new(); /* until the session has one of its own */
     if (!names) return pz_refuse(PZ_ENGINE, "out of memory");
-    int error = pz_guarded(names, NULL, timeout, interruptible, unpack_whole, &r);
+    int error = pz_guarded(names, NULL, timeout, true, unpack_whole, &r);
     pz_pool_free(names);
     if (error)
         pz_session_free(r.session);
@@ -321,7 +330,7 @@ int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result)
     if (memcmp(bytes, magic, 6)) return pz_refuse(PZ_CORRUPT, "this is no saved session");
     if (memcmp(bytes, magic, PZ_SAVE_HEAD)) return pz_refuse(PZ_CORRUPT, "the saved session is of another version");
     const unpacker from = {.at = bytes + PZ_SAVE_HEAD, .end = bytes + size - PZ_SAVE_DIGEST};
-    int error = revive((revival){.from = from, .sealed = bytes, .outside = true}, pz_step_timeout, true, result);
+    int error = revive((revival){.from = from, .sealed = bytes, .outside = true}, pz_step_timeout, result);
     /* A description or parameter that the engine refuses can only come from a blob that we did not write. */
     return error == PZ_BAD_PARAMS || error == PZ_BAD_ID ? PZ_CORRUPT : error;
 }
@@ -331,14 +340,14 @@ static void pack_clone(pz_session *s, void *context)
     pack(s, context, false);
 }
 
-static int clone_session(const pz_session *session, double timeout, bool interruptible, pz_session **result)
+int pz_clone_within(const pz_session *session, double timeout, pz_session **result)
 {
     pz_session *s = (pz_session *)session; /* packing reads only; the visitor's type serves both directions */
     *result = NULL;
     packer packed = {.bytes = NULL};
     int error = pz_call(s, pack_clone, &packed);
     const unpacker from = {.at = packed.bytes, .end = packed.bytes + packed.length};
-    if (!error) error = revive((revival){.from = from}, timeout, interruptible, result);
+    if (!error) error = revive((revival){.from = from}, timeout, result);
     if (!error) (*result)->loaded = s->loaded;
     free(packed.bytes);
     return error;
@@ -346,10 +355,5 @@ static int clone_session(const pz_session *session, double timeout, bool interru
 
 int pz_session_clone(const pz_session *session, pz_session **result)
 {
-    return clone_session(session, pz_step_timeout, false, result);
-}
-
-int pz_clone_within(const pz_session *session, double timeout, pz_session **result)
-{
-    return clone_session(session, timeout, true, result);
+    return pz_clone_within(session, pz_step_timeout, result);
 }

@@ -67,12 +67,10 @@ static void ask_params(pz_session *none, void *context)
     (void)none;
     params_question *q = context;
     game_params *params;
-    if (q->check) {
+    if (q->check)
         params = pz_decode(q->puzzle, q->params, q->validate);
-    } else {
-        params = q->puzzle->engine->default_params();
-        q->puzzle->engine->decode_params(params, q->params);
-    }
+    else
+        params = pz_read_params(q->puzzle, q->params);
     if (q->layout)
         pz_make_layout(q->puzzle, params, q->layout);
     else if (q->steps)

@@ -12,6 +12,7 @@
 void pz_print(pz_text *text, const char *format, ...)
 {
     va_list arguments, again;
+    pz_tick();
     va_start(arguments, format);
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from openenv.core import GenericEnvClient
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
 import puzzleport as pp
 from puzzleport.language import Dialogue
@@ -23,9 +31,9 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-async def play(url: str) -> None:
+async def play(url: str, names: list[str]) -> None:
     async with GenericEnvClient(base_url=url) as client:
-        for name in pp.puzzles():
+        for name in names:
             for params in {pp.spec(name).easiest_params, pp.spec(name).human_params}:
                 told = await client.reset(seed=5, puzzle=name, params=params)
                 with Dialogue(name, params, 5) as expert:
@@ -61,21 +69,49 @@ async def many(url: str) -> None:
         await asyncio.gather(*(client.close() for client in clients[start : start + 50]))
 
 
-def main() -> None:
+async def limits(url: str) -> None:
+    """What is too long, too many or no message is refused, and the server goes on. It takes three sessions."""
+    socket_url = url.replace("http", "ws") + "/ws"
+
+    async def said(connection: Any, message: Any) -> dict[str, Any]:
+        await connection.send(message if isinstance(message, str) else json.dumps(message))
+        return json.loads(await asyncio.wait_for(connection.recv(), 30))
+
+    def refused(told: dict[str, Any]) -> bool:
+        return told["type"] == "error" or bool(told["data"]["done"])
+
+    games = [{"seed": "x"}, {"puzzle": "banana"}, {"params": "banana"}, {"puzzle": "net", "params": "9999x9999"}]
+    messages = [{"type": "reset", "data": game} for game in (*games, {"puzzle": 7, "params": 7})]
+    messages += [{"type": "step", "data": {"message": message}} for message in (7, "x" * 20_001)]
+    async with connect(socket_url) as one:
+        for message in ("banana", "{}", *messages):
+            assert refused(await said(one, message)), message
+        async with connect(socket_url), connect(socket_url), connect(socket_url) as fourth:
+            with suppress(ConnectionClosed):
+                assert refused(await said(fourth, {"type": "reset", "data": {}}))
+        assert not refused(await said(one, {"type": "reset", "data": {"seed": 1}}))
+    async with connect(socket_url) as large:
+        with suppress(ConnectionClosed):
+            assert refused(await said(large, "x" * 1_000_000))
+    for path in ("/reset", "/step"):
+        request = urllib.request.Request(url + path, b" " * 10_000_000, {"content-type": "application/json"})
+        try:
+            code = urllib.request.urlopen(request, timeout=60).status
+        except urllib.error.HTTPError as error:
+            code = error.code
+        except urllib.error.URLError:
+            code = 413  # the server hung up before all of it was sent
+        assert code in (400, 413), code
+    async with GenericEnvClient(base_url=url) as client:
+        assert "Solo" in (await client.reset(seed=1)).observation["text"]
+
+
+@contextmanager
+def served(max_sessions: int) -> Iterator[tuple[str, int]]:
+    """A server, as its address and its process."""
     port = free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "puzzleport",
-        "serve",
-        "solo",
-        "2x2",
-        "--port",
-        str(port),
-        "--max-sessions",
-        "1001",
-    ]
-    server = subprocess.Popen(command)
+    command = [sys.executable, "-m", "puzzleport", "serve", "solo", "2x2", "--port", str(port)]
+    server = subprocess.Popen([*command, "--max-sessions", str(max_sessions)])
     try:
         for _ in range(600):
             try:
@@ -84,14 +120,22 @@ def main() -> None:
             except OSError:
                 assert server.poll() is None, "the server ended"
                 time.sleep(0.1)
-        asyncio.run(play(f"http://127.0.0.1:{port}"))
-        asyncio.run(many(f"http://127.0.0.1:{port}"))
-        status = Path(f"/proc/{server.pid}/status").read_text() if sys.platform == "linux" else ""
-        print(next((line for line in status.splitlines() if line.startswith("VmHWM")), ""))
-        print("all is well")
+        yield f"http://127.0.0.1:{port}", server.pid
+        assert server.poll() is None, "the server ended"
     finally:
         server.terminate()
         server.wait(30)
+
+
+def main() -> None:
+    with served(SESSIONS + 1) as (url, process):
+        asyncio.run(play(url, sys.argv[1:]))
+        asyncio.run(many(url))
+        status = Path(f"/proc/{process}/status").read_text() if sys.platform == "linux" else ""
+        print(next((line for line in status.splitlines() if line.startswith("VmHWM")), ""))
+    with served(3) as (url, _):
+        asyncio.run(limits(url))
+    print("all is well")
 
 
 main()

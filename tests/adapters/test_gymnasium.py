@@ -375,6 +375,38 @@ def test_a_vector_environment_equals_single_ones(puzzle, mode):
         env.close()
 
 
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("observation", KINDS)
+def test_what_a_vector_environment_returned_stays_as_it_was(observation, mode):
+    """With copy=True nothing that was handed out changes in later steps: not the mask, not what an episode ended with."""
+    envs = adapter.PuzzleVectorEnv(
+        "flood", "3x3c3m0", 3, observation=observation, autoreset_mode=mode, max_steps=4, mask_in_observation=True
+    )
+    random, kept = np.random.default_rng(0), [envs.reset(seed=1)]
+    as_it_was = [copy.deepcopy(kept[0])]
+    for _ in range(12):
+        result = envs.step(random.integers(envs.single_action_space.n, size=3))
+        kept.append(result)
+        as_it_was.append(copy.deepcopy(result))
+        over = result[2] | result[3]
+        if mode == AutoresetMode.DISABLED and over.any():
+            envs.reset(options={"reset_mask": over})
+    masks = [result[-1]["action_mask"].tobytes() for result in kept]
+    assert len(set(masks)) > 1
+    for result, before in zip(kept, as_it_was, strict=True):
+        for now, then in zip(result, before, strict=True):
+            assert equal_throughout(now, then)
+    envs.close()
+
+
+def equal_throughout(a, b) -> bool:
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(equal_throughout(a[key], b[key]) for key in a)
+    if isinstance(a, np.ndarray) and a.dtype == object:
+        return len(a) == len(b) and all(equal_throughout(one, other) for one, other in zip(a, b, strict=True))
+    return np.array_equal(a, b)
+
+
 @pytest.mark.parametrize("observation", KINDS)
 def test_vector_observations_are_in_their_space(observation):
     envs = adapter.PuzzleVectorEnv(

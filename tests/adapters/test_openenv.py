@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import pytest
 
+import puzzleport as pp
+
 from .own_venv import python_with, run
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    return python_with(tmp_path_factory.mktemp("openenv") / "venv", "openenv>=0.10,<0.11", "uvicorn")
+
+
 @pytest.mark.timeout(3600)  # most of it is the installation
-def test_games_over_the_wire(tmp_path):
-    python = python_with(tmp_path / "venv", "openenv>=0.10,<0.11", "uvicorn")
-    assert "all is well" in run(python, "openenv_play.py")
+def test_games_over_the_wire(python):
+    """Also a thousand sessions at once, and what the server must refuse."""
+    assert "all is well" in run(python, "openenv_play.py", "slant", "mines", "bridges")
+
+
+@pytest.mark.whole
+@pytest.mark.timeout(3600)
+def test_every_puzzle(python):
+    assert "all is well" in run(python, "openenv_play.py", *pp.puzzles())

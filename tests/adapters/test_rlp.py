@@ -71,7 +71,7 @@ def test_gymnasium_s_checker_and_the_infos_of_every_step(make, puzzle):
 def test_positions_keywords_and_defaults(make):
     env = make("bridges", "rgb_array", "RGB")
     assert (env.render_mode, env.obs_type, env.window_width, env.puzzle_name) == ("rgb_array", "rgb", 128, "bridges")
-    assert (env.task.max_steps, env.task.max_repeats) == (0, rlp.MAX_REPEATS - 1)
+    assert (env.task.max_steps, env.task.max_repeats) == (0, 200)
     assert env.task.rewards == pp.PAPER_REWARDS
     env = make(
         puzzle="net",
@@ -86,9 +86,11 @@ def test_positions_keywords_and_defaults(make):
         n_envs=4,
     )
     observation, info = env.reset()
-    assert "cursor_pos" not in observation
+    assert "cursor_pos" in observation  # as there, the option is about the info alone
     assert "cursor_pos" not in info["puzzle_state"]
-    assert "cursor_pos" in make("net", obs_type="puzzle_state").reset()[0]
+    assert "cursor_pos" in make("net").reset()[1]["puzzle_state"]
+    env = make("tents", None, "puzzle_state", 96, 64, False, 7, True, "4x4#3", 1)
+    assert (env.task.width, env.task.height, env.task.max_repeats, env.task.game_id) == (96, 64, 7, "4x4#3")
     with pytest.raises(pp.UnknownOption, match="rgb or puzzle_state"):
         make("net", obs_type="sound")
 
@@ -125,7 +127,7 @@ def test_repeats_are_counted_with_the_present_time_and_end_the_episode(make):
             assert info["current_state_repeats"] in info["state_histogram"].values()
             if truncated:
                 break
-    assert info["current_state_repeats"] == 4
+    assert info["current_state_repeats"] == 5  # more often than 4 times
     assert len(info["state_histogram"]) == 2
     _, info = env.reset()
     assert list(info["state_histogram"].values()) == [1]
@@ -153,10 +155,11 @@ def test_a_state_can_be_taken_and_set(make):
     saved, seen = env.get_state(), env.state_dict
     env.reset(seed=2)
     for one in (env, other):
-        observation, info = one.set_state(saved)
-        np.testing.assert_equal(observation, seen)
+        told = one.set_state(saved)
+        np.testing.assert_equal(one.state_dict, seen)
+        np.testing.assert_equal(told["obs"], gym.spaces.flatten(one.observation_space, seen))
+        assert (told["action_mask"] == one.action_masks()).all()
         assert one.puzzle.moves == 1
-        assert info["puzzle_state"].keys() == seen.keys()
         one.step(int(np.flatnonzero(one.action_masks())[0]))
     with pytest.raises(pp.InvalidGameID, match="not of net"):
         make("net").set_state(saved)
@@ -175,12 +178,30 @@ def test_keys_copies_and_games(make):
         twin.close()
 
 
-def test_the_parser_gives_the_keywords(make):
-    words = ["-p", "net", "--arg", "3x3#4", "--obs-type", "PUZZLE_STATE", "--allow-undo", "--seed", "3"]
-    options = vars(rlp.make_puzzle_parser().parse_args(words))
-    assert options.pop("seed") == 3
-    env = make(**options)
-    assert (env.puzzle_name, env.task.game_id, env.obs_type) == ("net", "3x3#4", "puzzle_state")
+def test_the_keys_are_pygames(make):
+    pygame = pytest.importorskip("pygame", reason="the extra play is not installed")
+    names = [pygame.key.name(key) for key in rlp.specific_api.get_action_keys("samegame", True)]
+    assert names == ["up", "down", "left", "right", "return", "u"]
+    assert make("undead").action_keys[-3:] == [pygame.K_1, pygame.K_2, pygame.K_3]
+    assert make("palisade").action_keys[-1] == pygame.K_LCTRL
+    keypad = [getattr(pygame, f"K_KP{digit}") for digit in (1, 2, 3, 4, 6, 7, 8, 9)]
+    assert make("inertia").action_keys == keypad
+    for name in pp.puzzles():
+        assert rlp.specific_api.get_action_keys(name) == make(name).action_keys
+
+
+def test_the_parser_has_the_words_of_its_scripts():
+    parser = rlp.puzzle.make_puzzle_parser()
+    parser.add_argument("-s", "--seed", type=int)  # a letter that is in use: it becomes the script's
+    args = parser.parse_args(["-p", "tents", "-a", "4x4#4", "-hl", "--allowundo", "-s", "3"])
+    assert (args.puzzle, args.arg, args.headless, args.allowundo, args.seed) == ("tents", "4x4#4", True, True, 3)
+    assert vars(rlp.puzzle.make_puzzle_parser().parse_args([])) == {
+        "puzzle": "net",
+        "size": (880, 880),
+        "arg": None,
+        "headless": False,
+        "allowundo": False,
+    }
 
 
 # ---- the names that listings and scripts read
@@ -218,8 +239,9 @@ def test_tents_by_the_paper_s_names(make):
 def test_inertia_by_the_paper_s_names(make):
     seen, session = state(make, "inertia", "5x4#5")
     # The description has the letters of the grid; S is where the ball starts, on a stop.
-    letters = bytes(seen["grid"].astype(np.uint8)).decode()
+    letters = "".join("bgmsw"[square] for square in seen["grid"])
     assert letters == session.desc.replace("S", "s")
+    assert set(letters) == set("bgmsw")
     assert session.desc.index("S") == seen["py"] * 5 + seen["px"]
     assert seen["gems"] == letters.count("g")
     assert not seen["dead"]
@@ -228,10 +250,33 @@ def test_inertia_by_the_paper_s_names(make):
 def test_same_game_by_the_paper_s_names(make):
     seen, session = state(make, "samegame", "3x4c3s2#5")
     assert ",".join(map(str, seen["tiles"])) == session.desc
-    assert (seen["score"], seen["complete"], seen["w"], seen["h"]) == (0, 0, 3, 4)
+    assert (seen["score"].tolist(), seen["complete"], seen["w"], seen["h"]) == ([0], 0, 3, 4)
+    assert (seen["n"], seen["ncols"], seen["scoresub"], seen["nselected"]) == (12, 3, 2, 0)
+    group = state(make, "samegame", "3x4c3s2#5", "SELECT")[0]
+    assert group["nselected"] == (group["selected_tiles"] == 256).sum() >= 2
+    assert len(set(group["tiles"][group["selected_tiles"] == 256])) == 1
 
 
-# ---- the four listings
+def test_fifteen_by_the_paper_s_names(make):
+    seen, session = state(make, "fifteen", "3x2#5")
+    assert ",".join(map(str, seen["tiles"])) == session.desc
+    assert (seen["n"], seen["w"], seen["h"]) == (6, 3, 2)
+    assert seen["tiles"][seen["gap_pos"]] == 0
+
+
+def test_untangle_by_the_paper_s_names(make):
+    seen, session = state(make, "untangle", "5#5")
+    pairs = seen["edges"].reshape(-1, 2)
+    assert seen["n"] == 5
+    assert len(pairs) == 5 * 4 / 2
+    assert [f"{a}-{b}" for a, b in pairs if a >= 0] == sorted(session.desc.split(","))
+    assert (seen["pts"]["d"] == 64).all()
+    assert seen["cursor_pos"].tolist() == [seen["pts"][axis][session.observe()["cursor_point"]] for axis in "xy"]
+    held, session = state(make, "untangle", "5#5", "SELECT", "DOWN")
+    assert held["cursor_pos"].tolist() == session.observe()["held_position"].tolist()
+
+
+# ---- scripts of our own that do what the paper's four listings do; test_paper_listings.py runs those as they are printed
 
 
 def test_the_first_listing_plays_an_episode():

@@ -15,7 +15,7 @@ from puzzleport.adapters.sb3_train import ALGORITHMS, ModelPolicy, Report, algor
 from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.benchmark.playing import Playing
 from puzzleport.cli import main
-from puzzleport.cli.train import NAMES
+from puzzleport.cli.train import SB3_NAMES
 
 SMALL = {"n_steps": 16, "batch_size": 16}
 LSTM = {**SMALL, "policy_kwargs": {"lstm_hidden_size": 8}}
@@ -35,7 +35,7 @@ def one_thread():
 
 
 def test_the_command_knows_all_algorithms():
-    assert set(NAMES) == set(ALGORITHMS)
+    assert set(SB3_NAMES.values()) == set(ALGORITHMS)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -98,6 +98,8 @@ def test_an_interrupted_run_is_kept_and_resumes(tmp_path):
 def test_the_command_trains_and_evaluates(tmp_path):
     words = [
         "train",
+        "--algo",
+        "sb3-maskable-ppo",
         "--puzzle",
         "fifteen",
         "--steps",

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
+
+import puzzleport as pp
 
 from .own_venv import python_with, run
 
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.version_info < (3, 11), reason="verifiers 0.4 needs Python 3.11"),
+]
 
-@pytest.mark.slow
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    return python_with(tmp_path_factory.mktemp("verifiers") / "venv", "verifiers>=0.4,<0.5")
+
+
 @pytest.mark.timeout(3600)  # most of it is the installation
-def test_episodes_of_one_turn_and_of_many(tmp_path):
-    python = python_with(tmp_path / "venv", "verifiers>=0.4,<0.5")
-    assert "all is well" in run(python, "verifiers_play.py")
+def test_episodes_of_one_turn_and_of_many(python):
+    assert "all is well" in run(python, "verifiers_play.py", "slant", "mines")
+
+
+@pytest.mark.whole
+@pytest.mark.timeout(7200)  # a harness takes seconds for each turn
+def test_every_puzzle(python):
+    assert "all is well" in run(python, "verifiers_play.py", *pp.puzzles())

@@ -92,14 +92,14 @@ async def episodes(url: str, names: list[str]) -> None:
             async with limited.serving():
                 (trace,) = (await limited.run_episode(task, context)).traces
             assert trace.reward == 0.0
+            print(name, params, flush=True)
 
 
 def main() -> None:
     os.environ["SCRIPTED_KEY"] = "none"
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    names = sys.argv[1:] or ["slant", "mines", "bridges"]  # a turn of a harness takes seconds
-    asyncio.run(episodes(f"http://127.0.0.1:{server.server_address[1]}/v1", names))
+    asyncio.run(episodes(f"http://127.0.0.1:{server.server_address[1]}/v1", sys.argv[1:]))
     print("all is well")
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -110,6 +111,10 @@ def run(tmp_path, monkeypatch):
         ("play nothing", "there is no puzzle"),
         ("play fifteen 2x2#x", "must stand behind the #"),
         ("show fifteen 2x", "no parameter string"),
+        ("record expert fifteen 2x2", "say what to write"),
+        ("record expert fifteen 2x2 --png a.png --frames 0", "--frames is a number above 0, not 0"),
+        ("record expert fifteen 2x2 --png a.png --fps 0", "--fps is a number above 0 and at most 100, not 0"),
+        ("record expert fifteen 2x2 --png a.png --fps 101", "--fps is a number above 0 and at most 100, not 101"),
     ],
 )
 def test_a_mistake_ends_in_one_line_and_code_2(run, tmp_path, words, said):
@@ -282,10 +287,21 @@ def test_a_parameter_of_megabytes_ends_in_a_short_line(run):
         ("play", "net"),
         ("evaluate", "--puzzle", "net", "--level"),
         ("evaluate", "--policy"),
+        ("train", "--puzzle", "net", "--reward"),
+        ("train", "--puzzle", "net", "--set"),
+        ("compare",),
     ):
         said = run(*words, "9" * 10_000_000, code=2).stderr
         assert len(said) < 1100
         assert said.count("\n") == 1
+    for words in (
+        (),
+        ("bench",),
+        ("evaluate", "--episodes"),
+        ("train", "--algo"),
+        ("evaluate", f"--{'9' * 10_000_000}"),
+    ):
+        assert len(run(*words, "x" * 10_000_000, code=2).stderr) < 1400
 
 
 def test_generate_tells_the_seed_that_it_drew(run, tmp_path):
@@ -562,6 +578,8 @@ def test_every_puzzle_can_be_played_by_the_keys(puzzle):
     "words",
     [
         "list",
+        "agents list",
+        "show net",
         "bench --puzzle net,tents --seconds 0.001",
         "bench pixels --puzzle net --seconds 0.001",
         "demo --all --episodes 1 --seconds 0.001",
@@ -571,7 +589,7 @@ def test_every_puzzle_can_be_played_by_the_keys(puzzle):
         "bench --help",
     ],
 )
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", [80, 60, 40])
 def test_tables_fit_and_nothing_is_cut(run, tmp_path, monkeypatch, words, columns):
     names = ("a policy with a long name", "another one", "the third", "the last of them")
     rows = [f"net,{size},{name},1234567,98.7" for name in names for size in ("2x2", "3x3")]
@@ -600,3 +618,34 @@ def test_completion(run):
 
 def test_the_frozen_set_can_be_checked(run):
     assert "are the ones that were frozen" in run("evalset", "v1", "--puzzle", "fifteen,bridges", "--quick").stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate --policy random --puzzle net --out a.json",
+        "generate net --out a.csv",
+        "record expert net 2x2 --gif a.gif",
+        "show net --png a.png",
+        "demo",
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_said_at_once(tmp_path, words):
+    # Root may write everywhere, unless this capability is taken from it.
+    as_others = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    if as_others and shutil.which(as_others[0]) is None:
+        pytest.skip("root needs setpriv to be as others are")
+    tmp_path.chmod(0o555)
+    command = [*as_others, sys.executable, "-m", "puzzleport", *words.split()]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert re.search("read-only for you|Permission denied", done.stderr)
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not done.stdout
+
+
+def test_a_bar_in_a_narrow_terminal_is_whole():
+    seen, code = in_a_terminal(["evalset", "--puzzle", "net,tents,flip", "--quick"], columns=40)
+    assert code == 0
+    assert "━" in seen
+    assert "…" not in seen

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -84,3 +87,57 @@ def test_ctrl_c_stops_a_search(method):
             calls[method]()
 
     assert seconds_of(look) < 5
+
+
+INTERRUPTED = textwrap.dedent("""
+    import os, signal, sys, threading, time
+    import puzzleport as pp
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    pp.set_max_cells(2**24)
+    session = pp.Session("samegame", "2000x2000c3s2r", 1)
+    saved, game_id = session.save(), session.game_id
+    calls = {
+        "pixels": lambda: session.pixels(4096, 4096),
+        "text": session.text,
+        "save": session.save,
+        "load": lambda: pp.Session.load(saved),
+        "clone": session.clone,
+        "parse": lambda: pp.Session("samegame", game_id=game_id),
+    }
+    call = calls[sys.argv[1]]
+
+    # The processor time until the call gave up; None where it had ended before.
+    def ctrl_c_after(seconds):
+        timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+        started, used = time.thread_time(), None
+        try:
+            timer.start()
+            call()
+        except KeyboardInterrupt:
+            used = time.thread_time() - started
+        try:
+            timer.join()
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            timer.join()
+        return used
+
+    clock, processor = time.monotonic(), time.thread_time()
+    call()
+    clock, processor = time.monotonic() - clock, time.thread_time() - processor
+    for _ in range(8):
+        used = ctrl_c_after(clock / 10)
+        if used is not None and used < processor * 0.6:
+            print("interrupted")
+            break
+    session.step(0)
+    session.text()
+""")
+
+
+@pytest.mark.parametrize("call", ["pixels", "text", "save", "load", "clone", "parse"])
+def test_ctrl_c_ends_a_long_call_long_before_its_end(call):
+    """On a board of four million squares, and a game id of eight megabytes; the game goes on."""
+    command = [sys.executable, "-c", INTERRUPTED, call]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr[-2000:]

@@ -54,6 +54,18 @@ def test_a_policy_over_the_batch_plays_what_single_sessions_would():
     assert set(result.status) >= {-1, 0}
 
 
+def test_a_summary_is_sums_over_the_episodes():
+    """Solved, lost and cut off are three things; lengths are those of solved games only."""
+    status, steps = [1, -1, 0, 0, 1, 0, 0, 0], [4, 9, 50, 50, 900, 50, 50, 50]
+    row = Result("p", "fifteen", "2x2", "seed 0", 1000, False, episodes=8, status=status, steps=steps).summary()
+    assert (row["success_percent"], row["failed_percent"], row["episodes"]) == (25.0, 12.5, 8)
+    assert (row["mean_successful_steps"], row["std"]) == (452.0, 448.0)
+    assert 4 <= row["optimal_upper_bound"] < 900
+    assert row["within_bound_percent"] == 12.5
+    nothing = Result("p", "fifteen", "2x2", "seed 0", 1000, False, status=[0], steps=[50]).summary()
+    assert (nothing["mean_successful_steps"], nothing["std"], nothing["success_percent"]) == (None, None, 0.0)
+
+
 def test_random_in_c_and_in_python_are_the_same_policy():
     native = evaluate("masked", "fifteen", "2x2", episodes=1000, seed=0).summary()
     ours = evaluate(chance, "fifteen", "2x2", episodes=1000, seed=0).summary()

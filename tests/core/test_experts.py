@@ -143,17 +143,37 @@ def test_experts_by_sight(puzzle, at_least):
     assert solved >= at_least
 
 
-def test_an_expert_by_sight_knows_nothing_more():
-    """Two games that look the same get the same action, whatever lies below."""
-    policy = ExpertPolicy("mines")
-    sessions = [pp.Session("mines", "9x9n10", seed, undo=False) for seed in range(40)]
-    for session in sessions:
-        session.step("SELECT")
-    seen: dict[bytes, set[int]] = {}
-    for session in sessions:
-        looks = b"".join(view.tobytes() for view in session.observe().values())
-        seen.setdefault(looks, set()).add(policy(session))
-    assert all(len(actions) == 1 for actions in seen.values())
+def test_the_expert_of_mines_does_not_undo_the_same_guess_for_ever():
+    """After UNDO the board does not show what exploded."""
+    policy, deaths = ExpertPolicy("mines"), 0
+    for seed in range(6):
+        session = pp.Session("mines", "8x8n24a", seed, undo=True)
+        while session.status == pp.Status.ONGOING:
+            action = policy(session)
+            deaths += session.actions[action] == "UNDO"
+            session.step(action)
+            assert session.steps < 5000
+        assert session.status == pp.Status.SOLVED
+    assert deaths > 6
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "params"), [("mines", "9x9n10"), ("mines", "4x5n4"), ("guess", "c4p3g8Bm"), ("blackbox", "w4h4m2M2")]
+)
+def test_an_expert_by_sight_knows_nothing_more(puzzle, params):
+    """Games that look the same get the same action all the way, whatever lies below."""
+    policy, pairs = ExpertPolicy(puzzle), 0
+    seen: dict[bytes, tuple[int, set[str]]] = {}
+    for seed in range(40):
+        session = pp.Session(puzzle, params, seed, undo=False)
+        while session.status == pp.Status.ONGOING:
+            action = policy(session)
+            expected, games = seen.setdefault(session.record().tobytes(), (action, set()))
+            assert action == expected
+            pairs += len(games - {session.desc})
+            games.add(session.desc)
+            session.step(action)
+    assert pairs > 200
 
 
 @pytest.mark.parametrize("puzzle", PUZZLES)

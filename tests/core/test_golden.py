@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import csv
 
-from .. import golden_fields
+from .. import golden_fields, golden_hints, golden_words
 from ..golden_playthrough import FOLDER, playthrough
 
 
@@ -18,3 +18,16 @@ def test_every_field_is_what_it_was_on_a_board_that_is_not_square(puzzle):
     now = golden_fields.rows(puzzle, kept[0][1])
     assert [row[:5] for row in now] == [row[:5] for row in kept]
     assert [row[2] for row, old in zip(now, kept, strict=True) if row != old] == []
+
+
+def test_hints_say_what_they_said(puzzle):
+    """What to do, where it is seen from the cursor, and the keys. After a wanted change: `make golden`."""
+    with golden_hints.PATH.open(newline="") as source:
+        kept = [row for row in csv.reader(source) if row[0] == puzzle]
+    assert golden_hints.rows(puzzle) == kept
+
+
+def test_words_say_what_they_said(puzzle):
+    """Moves in words, the expert's, and the answers to what is almost a move. After a wanted change: `make golden`."""
+    kept = golden_words.PATH.read_text().split("== ")
+    assert "\n".join(golden_words.lines(puzzle)) + "\n" in [f"== {part}" for part in kept[1:]]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shlex
+import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
@@ -206,6 +208,46 @@ def test_the_same_seed_gives_the_same_transcript() -> None:
         assert transcript(name) == transcript(name)
 
 
+TELL = """
+import hashlib
+import puzzleport as pp
+
+for name in pp.puzzles():
+    with pp.language.Dialogue(name, seed=9, params=pp.spec(name).easiest_params) as game:
+        told = [game.prompt(), *game.legal()[:20]]
+        while not game.done:
+            told.append(game.hint())
+            told.append(str(game.say(told[-1])))
+    print(name, hashlib.sha256("".join(told).encode()).hexdigest())
+"""
+
+
+def test_the_same_seed_gives_the_same_transcript_in_another_process() -> None:
+    """Of every puzzle, and whatever order Python's sets have there."""
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", TELL],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert len(told[0].splitlines()) == 40
+    assert told[0] == told[1]
+
+
+def test_legal_says_whether_it_is_complete() -> None:
+    with Dialogue("guess", "c6p4g10Bm", seed=1) as game:
+        some, every = game.legal(most=100), game.legal(most=0)
+        assert not some.complete
+        assert every.complete
+        assert set(some) < set(every)
+        assert len([move for move in every if move.startswith("guess")]) == 6**4
+
+
 def adversarial(random_: random.Random, game: Dialogue) -> str:
     """One message that nobody should send."""
     good = game.example()
@@ -233,11 +275,12 @@ def adversarial(random_: random.Random, game: Dialogue) -> str:
     return random_.choice(kinds)()
 
 
+@pytest.mark.parametrize("count", [25, pytest.param(500, marks=[pytest.mark.slow, pytest.mark.whole])])
 @pytest.mark.parametrize("name", pp.puzzles())
-def test_no_message_raises(name: str) -> None:
+def test_no_message_raises(name: str, count: int) -> None:
     random_ = random.Random(name)
     game = Dialogue(name, pp.spec(name).easiest_params, seed=1)
-    for _ in range(25):
+    for _ in range(count):
         message = adversarial(random_, game)
         reply = game.say(message)
         assert reply.moves or reply.problems

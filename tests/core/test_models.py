@@ -231,6 +231,25 @@ def test_the_discount_counts_the_steps_to_the_solution():
     assert values[1.0][detour] > values[0.5][detour]
 
 
+def test_a_rollout_is_worth_the_discount_to_the_power_of_its_steps():
+    """The second simulation tries one action: the same noise plays the same game, whatever the discount."""
+    lengths = set()
+    for seed in range(20):
+        session = pp.Session("fifteen", "2x2", seed)
+        worth = {}
+        for discount in (1.0, 0.9, 0.5):
+            tree = search.Tree(session, seed=seed)
+            tree.simulate(2, 40, 1.4, discount, stop=False)
+            worth[discount] = tree.result.values.sum()
+        assert worth[1.0] in (0, 1)
+        if worth[1.0]:
+            steps = round(np.log(worth[0.9]) / np.log(0.9))
+            assert worth == pytest.approx({1.0: 1, 0.9: 0.9**steps, 0.5: 0.5**steps})
+            assert steps >= len(search.bfs(session).actions)
+            lengths.add(steps)
+    assert len(lengths) > 3
+
+
 def test_ida_star_uses_how_many_items_an_action_may_change():
     """Flip turns several squares at once: how many are taken into account decides how many states are looked at."""
     session = pp.Session("flip", "3x3c", 4)

@@ -22,8 +22,21 @@ def test_a_picture_redrawn_in_part_equals_one_drawn_anew(puzzle):
             picture = session.pixels(*size)
             if step % 25 == 0 or session.status != pp.Status.ONGOING:
                 assert np.array_equal(picture, session.clone().pixels(*size)), f"{params}, step {step}"
+                planes = session.pixels(*size, channels_first=True)  # kept from now on, and brought up to date in part
+                assert np.array_equal(planes, picture.transpose(2, 0, 1)), f"{params}, step {step}"
             if session.status != pp.Status.ONGOING:
                 session.reset(seed=step)
+
+
+def test_forms_of_a_picture_take_turns():
+    session, random = pp.Session("sixteen", "3x3", seed=1), np.random.default_rng(1)
+    for _ in range(60):
+        session.step(int(random.integers(len(session.actions))))
+        if random.random() < 0.5:
+            grey = session.pixels(90, 70, grey=True)
+            assert np.array_equal(grey, session.clone().pixels(90, 70, grey=True))
+        planes = session.pixels(90, 70, channels_first=True)
+        assert np.array_equal(planes, session.clone().pixels(90, 70).transpose(2, 0, 1))
 
 
 def test_the_picture_shows_what_the_state_says(puzzle):

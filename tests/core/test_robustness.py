@@ -24,9 +24,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import puzzleport as pp
-from puzzleport._native import lib
+from puzzleport import puzzle_spec
+from puzzleport._native import ffi, lib
 
-from ..conftest import PUZZLES, play, same
+from ..conftest import PUZZLES, levels, play, same
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGEST = 20
@@ -118,6 +119,46 @@ def test_numbers_without_end_are_refused_as_seeds():
         pp.Session("net", game_id="3x3#" + "9" * 6000)
 
 
+def numbers_replaced(params: str) -> list[str]:
+    """The same with one number, and with all of them, as large as no int or no board can hold."""
+    found = list(re.finditer(r"\d+", params))
+    texts = []
+    for number in ("113333333333333", "2147483648", "2147483647", "9999999", "65536", "46341", "-46341", "0"):
+        texts += [params[: at.start()] + number + params[at.end() :] for at in found]
+        texts.append(re.sub(r"\d+", number, params))
+    return texts
+
+
+def test_numbers_beyond_an_int_never_reach_the_engine(puzzle):
+    """It multiplies first and checks afterwards. The C side is asked: Python's own pattern would refuse most of them."""
+    handle, answer = puzzle_spec.handle(puzzle), ffi.new("char **")
+    for params in levels(puzzle):
+        for text in numbers_replaced(params):
+            code = lib.pz_params_canonical(handle, text.encode(), 1, 1, answer)
+            assert code in (0, lib.PZ_BAD_PARAMS), text
+            if re.search(r"\d{8}", text):
+                assert code == lib.PZ_BAD_PARAMS, text
+                assert b"at most 7 digits" in ffi.string(lib.pz_last_error()), text
+            if code == 0:
+                assert lib.pz_layout_of(handle, answer[0], ffi.new("pz_layout *")) in (0, lib.PZ_BAD_PARAMS)
+    with pytest.raises(pp.InvalidParams):
+        pp.Session(puzzle, "113333333333333x2")
+
+
+def test_flood_sides_whose_product_overflows():
+    """Found by fuzzing, in a forged save."""
+    session = pp.Session("flood", "3x3c6m5", 1)
+    with pytest.raises(pp.CorruptState):
+        pp.Session.load(forged(session, session.params.encode(), b"9999999"))
+
+
+def test_parameters_of_ten_megabytes_are_refused_at_once(puzzle):
+    for text in ("9" * 10**7, pp.spec(puzzle).easiest_params + "x" * 10**7, "7x7" * 10**6):
+        with pytest.raises(pp.InvalidParams) as refusal:
+            pp.Session(puzzle, text)
+        assert len(str(refusal.value)) < 600
+
+
 # ---- Crashers that were found, each by its name ----
 
 
@@ -147,7 +188,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("puzzle", FORGED.values(), ids=FORGED)
-@pytest.mark.parametrize("value", [0x80, 0xFE])
+@pytest.mark.parametrize("value", [0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF])
 def test_forged_states_are_refused_or_harmless(puzzle, value):
     for saved in every_byte_forged(puzzle, value):
         try:

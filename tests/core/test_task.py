@@ -116,3 +116,74 @@ def test_copies_of_episodes_go_their_own_way(puzzle, duplicate):
         )
         assert np.array_equal(original.mask(), twin.mask())
         assert original.game_id == twin.game_id
+
+
+# ---- instances that are never drawn
+
+
+def excluded_hashes(puzzle: str, params: str, seed: int, episodes: list[int]) -> list[int]:
+    hashes = []
+    for episode in episodes:
+        with pp.Session(puzzle, params, pp.task.episode_seed(seed, episode)) as session:
+            hashes.append(session.instance_hash)
+    return hashes
+
+
+def test_excluded_instances_are_passed_over_by_one_game_and_by_many():
+    """Both pass over the same ones, so that their games stay the same."""
+    exclude = excluded_hashes("net", "3x3", 7, [0, 2, 3])
+    task = pp.Task("net", "3x3", seed=7, exclude=exclude, max_steps=3)
+    with pp.Episodes(task) as one:
+        ids = []
+        for _ in range(4):
+            one.start()
+            ids.append(one.game_id)
+            assert one.session.instance_hash not in exclude
+    assert ids == [f"3x3#{pp.task.episode_seed(7, episode)}" for episode in (1, 4, 5, 6)]
+    many = pp.BatchEpisodes(task, num_envs=1)
+    many.start(seed=7)
+    seen = [many.game_ids[0]]
+    while len(seen) < 4:
+        many.step([0])
+        if many.game_ids[0] != seen[-1]:
+            seen.append(many.game_ids[0])
+    many.close()
+    assert seen == ids
+    with task.session() as session:
+        assert session.instance_hash not in exclude
+
+
+def test_what_is_named_is_played_all_the_same():
+    (instance,) = excluded_hashes("net", "3x3", 7, [0])
+    task = pp.Task("net", "3x3#7", exclude=[instance])
+    with task.session() as session, pp.Episodes(task) as one, task.batch(2) as batch:
+        assert session.instance_hash == instance
+        one.start()
+        batch.reset(seed=1)
+        assert one.session.instance_hash == instance
+
+
+def test_a_setting_of_which_all_is_excluded_is_an_error():
+    """Fifteen of 2x2 has few instances: 3,000 seeds meet all of them."""
+    hashes = set()
+    for seed in range(3000):
+        with pp.Session("fifteen", "2x2", seed) as session:
+            hashes.add(session.instance_hash)
+    task = pp.Task("fifteen", "2x2", exclude=hashes)
+    for start in (task.session, pp.Episodes(task).start, lambda: task.batch(1).reset(seed=1)):
+        with pytest.raises(pp.InvalidParams, match="excluded"):
+            start()
+
+
+def test_an_adapter_takes_exclude():
+    gymnasium = pytest.importorskip("gymnasium")
+    from puzzleport.adapters.gymnasium import PuzzleEnv
+
+    exclude = excluded_hashes("net", "3x3", 7, [0])
+    env = PuzzleEnv("net", "3x3", exclude=exclude)
+    assert isinstance(env, gymnasium.Env)
+    _, info = env.reset(seed=7)
+    assert info["game_id"] == f"3x3#{pp.task.episode_seed(7, 1)}"
+    for wrong in (7, [-1], ["x"], "v99"):
+        with pytest.raises((ValueError, TypeError)):
+            pp.Task("net", "3x3", exclude=wrong)

@@ -374,3 +374,36 @@ def test_the_interpreter_exits_while_daemon_threads_are_in_the_engine():
     """)
     ended = [subprocess.run([sys.executable, "-c", program], check=False).returncode for _ in range(8)]
     assert ended == [0] * 8
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_interpreter_exits_two_hundred_times():
+    """At random moments of such threads. The children are forks, so that nothing is imported two hundred times."""
+    run(
+        """
+        import random
+        def generate():
+            while True:
+                try:
+                    pp.Session("pattern", "3x50", 1, timeout=0.05)
+                except pp.GenerationTimeout:
+                    pass
+        def roll():
+            while True:
+                pp.rollout("net", "5x5", episodes=50, max_steps=3000, threads=2)
+        random.seed(1)
+        ended = []
+        for _ in range(200):
+            wait = random.random() * 0.1
+            child = os.fork()
+            if child == 0:
+                for work in (generate, generate, roll):
+                    threading.Thread(target=work, daemon=True).start()
+                time.sleep(wait)
+                sys.exit()
+            ended.append(os.waitpid(child, 0)[1])
+        assert ended == [0] * 200, ended
+        """,
+        seconds=1700,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,13 +14,22 @@ from puzzleport.agents import search
 
 from .. import torture
 
-SUBJECTS = {"pairs": ["session", "batch", "tree", "gymnasium"], "forks": ["session", "batch"], "forged": ["bridges"]}
+SUBJECTS = {"pairs": ["session", "batch", "tree"], "forks": ["session", "batch"], "forged": ["bridges"]}
 
 
 @pytest.mark.parametrize("kind", torture.KINDS)
 def test_torture(kind):
     for subject in SUBJECTS.get(kind, torture.KINDS[kind][1][:2]):
         assert torture.run(kind, subject, 1, 0.8) is None
+
+
+def test_every_adapter_is_tortured():
+    """A new one gets a function in tests/torture.py, whose name starts with that of its file."""
+    files = (Path(__file__).parents[2] / "adapters").glob("*.py")
+    names = {file.stem for file in files if not file.stem.endswith(("_bench", "_spaces", "__init__"))}
+    assert {name for name in names if not any(thing.startswith(name) for thing in torture.THINGS)} == set(
+        torture.NO_OBJECT
+    )
 
 
 class Odd:

@@ -9,6 +9,7 @@
  * each box.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "planning/experts.h"
@@ -443,6 +444,40 @@ static double weigh(board *b)
     return all > 0 && b->rest ? hits / all / b->rest : 1;
 }
 
+static double odds_at(const board *b, int at, double rest)
+{
+    return b->box_of[at] == NOTHING ? rest : b->boxes[b->box_of[at]].odds;
+}
+
+typedef struct candidate {
+    double odds;
+    int at;
+} candidate;
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    return x->odds != y->odds ? (x->odds < y->odds ? -1 : 1) : x->at - y->at;
+}
+
+/*
+ * A guess where UNDO took back deaths. The board is as before and does not show what exploded, so the best guess would
+ * be the same for ever: with each death it is the next one in order.
+ */
+static int guess_after_deaths(const board *b, double rest, int deaths)
+{
+    const int n = b->w * b->h;
+    candidate *all = snewn((size_t)n, candidate);
+    int count = 0;
+    for (int at = 0; at < n; at++)
+        if (b->numbers[at] < 0 && odds_at(b, at, rest) < 1) all[count++] = (candidate){odds_at(b, at, rest), at};
+    if (!count) pz_fail(PZ_NO_PLAN, "every covered square is a mine");
+    qsort(all, (size_t)count, sizeof *all, compare_candidates);
+    const int at = all[deaths % count].at;
+    sfree(all);
+    return at;
+}
+
 pz_aim pz_mines_expert(const pz_sight *seen)
 {
     const pz_field *numbers = pz_sight_field(seen, "numbers"), *flags = pz_sight_field(seen, "flags");
@@ -465,7 +500,7 @@ pz_aim pz_mines_expert(const pz_sight *seen)
     double least = 2;
     for (int at = 0; at < n; at++) {
         if (b.numbers[at] >= 0) continue;
-        const double odds = b.box_of[at] == NOTHING ? rest : b.boxes[b.box_of[at]].odds;
+        const double odds = odds_at(&b, at, rest);
         if (odds < least) least = odds;
     }
     /* The squares that are equally good, the nearest first. */
@@ -478,16 +513,16 @@ pz_aim pz_mines_expert(const pz_sight *seen)
                 const int to_y = side ? y + keys - abs(to_x - x) : y - keys + abs(to_x - x), at = to_y * b.w + to_x;
                 if (to_x < 0 || to_x >= b.w || to_y < 0 || to_y >= b.h || (side && to_y == y)) continue;
                 if (b.numbers[at] >= 0 || n_stops > PZ_TOUR) continue;
-                const double odds = b.box_of[at] == NOTHING ? rest : b.boxes[b.box_of[at]].odds;
-                if (odds <= least * (1 + 1e-9)) stops[n_stops++] = (pz_stop){to_x, to_y};
+                if (odds_at(&b, at, rest) <= least * (1 + 1e-9)) stops[n_stops++] = (pz_stop){to_x, to_y};
             }
     if (!n_stops) pz_fail(PZ_NO_PLAN, "no square is covered");
     /* Where few are safe, the first on the shortest way over all of them; of many, or for a guess, the nearest. */
     const pz_stop any = {PZ_ANY, PZ_ANY};
     const bool few = least == 0 && n_stops <= PZ_TOUR;
     const pz_stop to = stops[few ? pz_first_stop((pz_stop){x, y}, stops, n_stops, any, NULL) : 0];
-    const int to_x = to.x, to_y = to.y, best = to_y * b.w + to_x;
+    const int best = least > 0 && seen->deaths ? guess_after_deaths(&b, rest, seen->deaths) : to.y * b.w + to.x;
+    const int to_x = best % b.w, to_y = best / b.w;
     if (pz_see(seen, flags, best)) return pz_aim_at(to_x, to_y, CURSOR_SELECT2, "the flag is wrong");
     if (least == 0) return pz_aim_at(to_x, to_y, CURSOR_SELECT, "it is no mine");
-    return pz_aim_at(to_x, to_y, CURSOR_SELECT, "a guess: a mine with a probability of %.2f", least);
+    return pz_aim_at(to_x, to_y, CURSOR_SELECT, "a guess: a mine with a probability of %.2f", odds_at(&b, best, rest));
 }

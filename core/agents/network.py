@@ -1,0 +1,188 @@
+"""The networks of trained agents: one definition, which NumPy plays with and JAX trains.
+
+What a network sees is a vector of zeros and ones. Let ``numbers`` be all fields of an observation in the order of the layout,
+each flattened row by row. Entry i of the vector is 1 where ``numbers[item[i]] == value[i]``, else 0.
+
+``dense``: hidden layers of ``relu(x @ weight + bias)``, then a policy and a value, which are linear.
+
+``axial``: the board's cells, each with features of its own, then blocks in which a cell attends to its row, then to its
+column, then passes through two layers. The policy reads the cell at the cursor and the mean of all cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnknownOption
+from ..puzzle_spec import Layout
+
+Array = Any
+"""An array of NumPy or of JAX."""
+Weights = Mapping[str, Array]
+HEADS = 4
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a network is, beside its weights."""
+
+    kind: str
+    """``dense`` or ``axial``."""
+    layers: int
+    """Hidden layers, or blocks."""
+    width: int
+    """Of a hidden layer, or of a cell."""
+    height_cells: int = 0
+    width_cells: int = 0
+    features: int = 0
+    """Of each cell: the vector begins with those of all cells, row by row; the last two tell row and column of the cursor."""
+
+
+def numbers(layout: Layout, fields: Mapping[str, Array], xp: Any = np) -> Array:  # noqa: ANN401 (numpy or jax.numpy)
+    """All numbers of an observation, or of many along leading axes."""
+    first = layout.fields[0]
+    found = fields[first.name]
+    lead = found.shape[: len(found.shape) - len(first.shape)]
+    parts = [fields[field.name].reshape(*lead, -1).astype(np.int32) for field in layout.fields]
+    return xp.concatenate(parts, axis=-1)
+
+
+def look(weights: Weights, of: Array, xp: Any = np) -> Array:  # noqa: ANN401 (numpy or jax.numpy)
+    """What the network sees of ``numbers``: a boolean vector for each game."""
+    return xp.take(of, weights["item"], axis=-1) == weights["value"]
+
+
+def forward(shape: Shape, weights: Weights, seen: Array, xp: Any = np) -> tuple[Array, Array]:  # noqa: ANN401
+    """The logits of the actions, and the value of each game, from what is seen of it."""
+    x = seen.astype(np.float32)
+    x = _cells(shape, weights, x, xp) if shape.kind == "axial" else x
+    for layer in range(1 if shape.kind == "axial" else shape.layers):
+        x = xp.maximum(_linear(weights, f"hidden.{layer}", x), 0)
+    return _linear(weights, "policy", x), _linear(weights, "worth", x)[..., 0]
+
+
+def _linear(weights: Weights, name: str, x: Array) -> Array:
+    return x @ weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+
+def _cells(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa: ANN401
+    """The cell at the cursor and the mean of all, after the blocks."""
+    board = shape.height_cells, shape.width_cells, shape.features
+    own = board[0] * board[1] * board[2]
+    cells = x[..., :own].reshape(*x.shape[:-1], *board)
+    here = cells[..., -2:-1] * cells[..., -1:]
+    rest = _linear(weights, "rest", x[..., own:])[..., None, None, :]
+    x = _linear(weights, "cell", cells) + rest + weights["place"]
+    for block in range(shape.layers):
+        x = x + _attend(weights, f"block.{block}.row", _norm(x, xp), xp)
+        turned = xp.swapaxes(_norm(x, xp), -2, -3)
+        x = x + xp.swapaxes(_attend(weights, f"block.{block}.column", turned, xp), -2, -3)
+        inside = xp.maximum(_linear(weights, f"block.{block}.inside", _norm(x, xp)), 0)
+        x = x + _linear(weights, f"block.{block}.outside", inside)
+    x = _norm(x, xp)
+    return xp.concatenate([(x * here).sum((-2, -3)), x.mean((-2, -3))], axis=-1)
+
+
+def _norm(x: Array, xp: Any) -> Array:  # noqa: ANN401
+    return x / xp.sqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+
+
+def _attend(weights: Weights, name: str, x: Array, xp: Any) -> Array:  # noqa: ANN401
+    """Attention of the cells along the last axis but one, with four heads."""
+    size = x.shape[-1] // HEADS
+    parts = _linear(weights, f"{name}.in", x).reshape(*x.shape[:-1], 3, HEADS, size)
+    query, key, value = (xp.swapaxes(parts[..., i, :, :], -2, -3) for i in range(3))
+    score = query @ xp.swapaxes(key, -1, -2) * np.float32(size**-0.5)
+    score = xp.exp(score - score.max(-1, keepdims=True))
+    mixed = xp.swapaxes(score / score.sum(-1, keepdims=True) @ value, -2, -3)
+    return _linear(weights, f"{name}.out", mixed.reshape(x.shape))
+
+
+# ---- what a fresh network is
+
+
+def initial(shape: Shape, actions: int, seen: int, random: np.random.Generator) -> dict[str, Array]:
+    """Weights to start from: orthogonal, with a policy that is nearly uniform. ``item`` and ``value`` are not among them."""
+    found: dict[str, Array] = {}
+
+    def linear(name: str, inputs: int, outputs: int, scale: float) -> None:
+        square = random.normal(size=(max(inputs, outputs), min(inputs, outputs)))
+        q, r = np.linalg.qr(square)
+        q = q * np.sign(np.diag(r))
+        found[f"{name}.weight"] = (scale * (q if inputs >= outputs else q.T)).astype(np.float32)
+        found[f"{name}.bias"] = np.zeros(outputs, np.float32)
+
+    width, last = shape.width, shape.width
+    if shape.kind == "axial":
+        rest = seen - shape.height_cells * shape.width_cells * shape.features
+        linear("cell", shape.features, width, 1.0)
+        linear("rest", rest, width, 1.0)
+        found["place"] = (0.1 * random.normal(size=(shape.height_cells, shape.width_cells, width))).astype(np.float32)
+        for block in range(shape.layers):
+            for way in ("row", "column"):
+                linear(f"block.{block}.{way}.in", width, 3 * width, 1.0)
+                linear(f"block.{block}.{way}.out", width, width, 0.3)
+            linear(f"block.{block}.inside", width, 2 * width, 2**0.5)
+            linear(f"block.{block}.outside", 2 * width, width, 0.3)
+        last = 2 * width
+        linear("hidden.0", 2 * width, last, 2**0.5)
+    else:
+        for layer in range(shape.layers):
+            linear(f"hidden.{layer}", width if layer else seen, width, 2**0.5)
+    linear("policy", last, actions, 0.01)
+    linear("worth", last, 1, 1.0)
+    return found
+
+
+def dense_sight(layout: Layout, samples: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """``item`` and ``value`` of every number that changes and every value that it takes, in samples of ``numbers``."""
+    items, values = [], []
+    for item in range(samples.shape[1]):
+        taken = np.unique(samples[:, item])
+        if len(taken) > 1:
+            items += [item] * len(taken)
+            values += taken.tolist()
+    return np.array(items, np.int32), np.array(values, np.int32)
+
+
+def axial_sight(
+    layout: Layout, samples: np.ndarray[Any, Any]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], tuple[int, int, int]]:
+    """``item`` and ``value`` of the cells of a board and of what is beside it; and height, width and features of the cells."""
+    starts = np.cumsum([0, *(int(np.prod(field.shape)) for field in layout.fields)]).tolist()
+    boards = [field.shape[:2] for field in layout.fields if len(field.shape) >= 2 and not field.is_ui]
+    fields = {field.name: (field, start) for field, start in zip(layout.fields, starts, strict=False)}
+    if not boards or not {"cursor_x", "cursor_y"} <= fields.keys():
+        raise UnknownOption("an axial network needs a board with a cursor: choose a dense one")
+    height, width = max(boards, key=lambda shape: (boards.count(shape), shape))
+    features: list[tuple[np.ndarray[Any, Any], int]] = []  # for each feature the items of all cells, and its value
+    rest: list[int] = []
+    for field, start in zip(layout.fields, starts, strict=False):
+        count = int(np.prod(field.shape))
+        each = np.arange(start, start + count)
+        if field.shape[:2] == (height, width):
+            columns = each.reshape(height * width, -1).T
+        elif field.shape == (height,) and "row" in field.name:
+            columns = np.repeat(each, width)[None]
+        elif field.shape == (width,) and "column" in field.name:
+            columns = np.tile(each, height)[None]
+        else:
+            rest += each.tolist()
+            continue
+        for items in columns:
+            taken = np.unique(samples[:, items])
+            features += [(items, int(value)) for value in taken] if len(taken) > 1 else []
+    item = np.empty((height * width, len(features) + 2), np.int32)
+    value = np.empty_like(item)
+    for number, (items, one) in enumerate(features):
+        item[:, number], value[:, number] = items, one
+    down, across = np.indices((height, width)).reshape(2, -1)
+    item[:, -2], value[:, -2] = fields["cursor_y"][1], down
+    item[:, -1], value[:, -1] = fields["cursor_x"][1], across
+    more = dense_sight(layout, samples[:, rest])
+    places = np.array(rest, np.int32)[more[0]] if len(more[0]) else more[0]
+    return np.append(item, places), np.append(value, more[1]), (height, width, len(features) + 2)

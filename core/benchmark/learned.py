@@ -1,0 +1,208 @@
+"""The table of trained agents: what each recipe reaches on each puzzle, one row for each run.
+
+``puzzleport table`` trains and measures; the rows that it writes say with which command, seed and steps. What counts as unseen is
+told by the first observation: an instance whose start was seen in training is not new, whatever its seed.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..agents import ExpertPolicy
+from ..agents.published import Agent
+from ..batch import rollout
+from ..errors import NoPlan
+from ..files import write
+from ..puzzle_spec import optimal_steps
+from ..task import Task
+from .evaluation_sets import evalset
+from .results import as_csv
+
+Array = np.ndarray[Any, Any]
+EVALSET = "v1"
+BASELINES = ("random", "masked", "expert")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How agents are trained: one setting for all puzzles and seeds."""
+
+    algorithm: str
+    steps: int
+    options: dict[str, str | int] = field(default_factory=dict)
+    """Of ``puzzleport train``, by their names on the command line."""
+
+    def command(self, puzzle: str, level: str, seed: int) -> str:
+        """What trains such an agent."""
+        more = [f"--{name} {value}" if value != "" else f"--{name}" for name, value in self.options.items()]
+        told = ["puzzleport train --algo", self.algorithm, "--puzzle", puzzle, "--level", level, *more]
+        return " ".join([*told, f"--steps {self.steps} --seed {seed}"])
+
+
+RECIPES = {
+    "ppo": Recipe("ppo", 2_000_000),
+    "plain-ppo": Recipe("ppo", 2_000_000, {"no-mask": ""}),
+    "dagger": Recipe("dagger", 300_000, {"width": 256}),
+    "dagger-long": Recipe("dagger", 1_000_000, {"width": 384, "set": "rounds=30"}),
+    "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
+}
+"""All recipes by name. Their settings were fixed before the table was made."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of the games."""
+
+    solved: Array
+    steps: Array
+
+    def figures(self, name: str, bound: int, expert: Array) -> dict[str, Any]:
+        """Columns of a row: success within all steps and within the bound, mean steps, and success weighted by path length."""
+        count = len(self.solved)
+        weighted = self.solved * expert[:count] / np.maximum(expert[:count], np.maximum(self.steps, 1))
+        return {
+            f"{name}_episodes": count,
+            f"{name}_success": round(100 * float(self.solved.mean()), 2),
+            f"{name}_within": round(100 * float((self.solved & (self.steps <= bound)).mean()), 2),
+            f"{name}_steps": round(float(self.steps[self.solved].mean()), 2) if self.solved.any() else "",
+            f"{name}_spl": round(float(weighted.mean()), 4),
+        }
+
+
+def instances(task: Task, episodes: int) -> list[int]:
+    """The seeds of the first instances of the evaluation set."""
+    return evalset(EVALSET, params_of={task.puzzle: task.params})[task.puzzle].seeds[:episodes]
+
+
+def play_agent(agent: Agent, task: Task, seeds: Sequence[int], *, temperature: float, threads: int = 1) -> Played:
+    """Play each instance once. Only games that go on are thought about."""
+    agent = agent.at(temperature)
+    random = np.random.default_rng(list(seeds))
+    if temperature == 0:
+        # Who always does the same in the same state never gets out of a circle: the first repeat tells all.
+        task = replace(task, max_repeats=1)
+    with task.batch(len(seeds), threads=threads, autoreset="off") as batch:
+        step = batch.reset(list(seeds))
+        actions = np.zeros(len(seeds), np.int64)
+        while True:
+            going = np.flatnonzero(step.ended == 0)
+            if not len(going):
+                break
+            seen = {name: view[going] for name, view in step.observation.items()}
+            actions[going] = agent(seen, step.mask[going], random)
+            step = batch.step(actions)
+        return Played(step.status > 0, step.steps.copy())
+
+
+def play_baseline(name: str, task: Task, seeds: Sequence[int], threads: int = 1) -> Played:
+    """The same for what needs no training."""
+    if name != "expert":
+        which = {"policy": name, "seeds": list(seeds), "max_steps": task.max_steps, "threads": threads}
+        played = rollout(task.puzzle, task.params, **which)  # type: ignore[arg-type]
+        return Played(played.solved, played.steps)
+    expert, solved, steps = ExpertPolicy(task.puzzle), [], []
+    for seed in seeds:
+        with task.session(seed) as session:
+            try:
+                while not session.ended:
+                    session.step(expert(session))
+            except NoPlan:
+                pass
+            solved.append(session.status > 0)
+            steps.append(session.steps)
+    return Played(np.array(solved), np.array(steps))
+
+
+def measure(agent: Agent, *, episodes: int, unseen: Array | None = None) -> dict[str, Any]:
+    """The figures of an agent: with drawn actions, the likeliest ones, and at its own temperature, there also on unseen games.
+
+    Args:
+        agent: who plays.
+        episodes: how many instances of the evaluation set.
+        unseen: which of them were not met in training, for as many or more.
+    """
+    task = Task(agent.puzzle, agent.params)
+    bound, seeds = optimal_steps(agent.puzzle, agent.params), instances(task, episodes)
+    by_expert = play_baseline("expert", task, seeds)
+    expert = np.where(by_expert.solved, by_expert.steps, task.max_steps)
+    played = {
+        temperature: play_agent(agent, task, seeds, temperature=temperature)
+        for temperature in dict.fromkeys((1.0, 0.0, agent.temperature))
+    }
+    own = played[agent.temperature]
+    row = {
+        "temperature": agent.temperature,
+        **played[1.0].figures("sampled", bound, expert),
+        **played[0.0].figures("greedy", bound, expert),
+        **own.figures("own", bound, expert),
+        "unseen_episodes": "",
+        "unseen_within": "",
+    }
+    if unseen is not None:
+        new = unseen[:episodes]
+        row["unseen_episodes"] = int(new.sum())
+        if new.any():
+            row["unseen_within"] = round(100 * float((own.solved & (own.steps <= bound))[new].mean()), 2)
+    return row
+
+
+def baseline(name: str, puzzle: str, params: str, *, episodes: int) -> dict[str, Any]:
+    """The figures of what needs no training."""
+    task = Task(puzzle, params)
+    seeds, bound = instances(task, episodes), optimal_steps(puzzle, params)
+    expert = play_baseline("expert", task, seeds)
+    played = expert if name == "expert" else play_baseline(name, task, seeds)
+    reference = np.where(expert.solved, expert.steps, task.max_steps)
+    return played.figures("own", bound, reference)
+
+
+# ---- intervals
+
+
+def interval(successes: float, count: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval of a share, 95% by default."""
+    share = successes / count
+    middle = share + z * z / (2 * count)
+    half = z * float(np.sqrt(share * (1 - share) / count + z * z / (4 * count * count)))
+    return (middle - half) / (1 + z * z / count), (middle + half) / (1 + z * z / count)
+
+
+def agree(first: tuple[float, int], second: tuple[float, int], z: float = 3.29) -> bool:
+    """Whether two shares, each as successes and count, may be of the same policy: once in a thousand such a pair does not."""
+    pooled = (first[0] + second[0]) / (first[1] + second[1])
+    spread = np.sqrt(pooled * (1 - pooled) * (1 / first[1] + 1 / second[1]))
+    return bool(abs(first[0] / first[1] - second[0] / second[1]) <= z * spread + 1e-9)
+
+
+# ---- rows
+
+KEY = ("puzzle", "level", "recipe", "seed")
+_ABOUT = (*KEY, "params", "bound", "command", "steps", "cpu_seconds", "finished", "validation_within", "temperature")
+_FIGURES = tuple(
+    f"{how}_{what}"
+    for how in ("own", "sampled", "greedy")
+    for what in ("episodes", "success", "within", "steps", "spl")
+)
+COLUMNS = (*_ABOUT, *_FIGURES, "unseen_episodes", "unseen_within")
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows that are there."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as source:
+        return list(csv.DictReader(source))
+
+
+def add_row(path: Path, row: dict[str, Any]) -> None:
+    """Add a row, in the place of an earlier one of the same run."""
+    key = tuple(str(row[name]) for name in KEY)
+    rows: list[dict[str, Any]] = [one for one in read_rows(path) if tuple(one[name] for name in KEY) != key]
+    rows = sorted([*rows, row], key=lambda one: tuple(str(one[name]) for name in KEY))
+    write(path, as_csv([{name: one.get(name, "") for name in COLUMNS} for one in rows]))

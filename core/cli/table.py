@@ -1,0 +1,116 @@
+"""The command table: trains and measures agents, one row for each."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..agents.published import read
+from ..benchmark.learned import BASELINES, KEY, RECIPES, add_row, baseline, measure, read_rows
+from ..benchmark.settings import LEVELS, level_params
+from ..puzzle_spec import optimal_steps
+from .common import Options, OutputFile, console
+from .train import train
+
+GOAL = 95.0
+"""Percent within the bound from which on a puzzle counts as solved."""
+
+
+@click.command()
+@click.argument("table", type=OutputFile(".csv"))
+@Options.puzzle
+@click.option("--level", type=click.Choice(LEVELS), default="easiest", show_default=True, help="Which parameters.")
+@click.option(
+    "--recipe",
+    "recipes",
+    type=click.Choice([*BASELINES, *RECIPES]),
+    multiple=True,
+    default=[*BASELINES, "ppo"],
+    show_default=True,
+    help="What is measured; may be given several times.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of the first agent of each puzzle.")
+@click.option("--seeds", default=1, show_default=True, help="How many agents of each puzzle and recipe.")
+@click.option(
+    "--unsolved", is_flag=True, help=f"Only puzzles that no row solves within the bound {GOAL:g}% of the time."
+)
+@click.option("--episodes", default=500, show_default=True, help="Of each measurement.")
+@click.option(
+    "--runs", type=click.Path(file_okay=False, path_type=Path), default=Path("runs"), help="Folder of the runs."
+)
+@click.option("--threads", default=1, show_default=True, help="That step the games.")
+def table(
+    table: Path,
+    names: list[str],
+    level: str,
+    recipes: tuple[str, ...],
+    seed: int,
+    seeds: int,
+    unsolved: bool,
+    episodes: int,
+    runs: Path,
+    threads: int,
+) -> None:
+    """Train and measure agents by fixed recipes, and write one row for each run to a CSV file.
+
+    Rows that are there are not made again, and a run that was interrupted goes on: start it anew at any time.
+    """
+    for recipe in recipes:
+        for number in [""] if recipe in BASELINES else range(seed, seed + seeds):
+            for puzzle in names:
+                rows = read_rows(table)
+                key = (puzzle, level, recipe, str(number))
+                if any(tuple(row[name] for name in KEY) == key for row in rows):
+                    continue
+                if unsolved and _solved(rows, puzzle, level):
+                    continue
+                params = level_params(puzzle, level)
+                about = {"puzzle": puzzle, "level": level, "params": params, "bound": optimal_steps(puzzle, params)}
+                about.update(recipe=recipe, seed=number)
+                if recipe in BASELINES:
+                    row = {**about, **baseline(recipe, puzzle, params, episodes=episodes)}
+                else:
+                    row = {**about, **_trained(puzzle, level, recipe, int(number), episodes, runs, threads)}
+                add_row(table, row)
+                told = f"{puzzle} {recipe} {number}: {row['own_within']}% within the bound, {row['own_steps'] or '-'} steps"
+                console.print(told, highlight=False, markup=False, soft_wrap=True)
+
+
+def _solved(rows: list[dict[str, str]], puzzle: str, level: str) -> bool:
+    return any(
+        (row["puzzle"], row["level"]) == (puzzle, level)
+        and row["recipe"] not in BASELINES
+        and float(row["own_within"]) >= GOAL
+        for row in rows
+    )
+
+
+def _trained(
+    puzzle: str, level: str, recipe: str, seed: int, episodes: int, runs: Path, threads: int
+) -> dict[str, Any]:
+    """Train one agent, or go on with it, and measure it."""
+    from ..adapters.jax_train import LAST, RUN, forget_compiled, unseen
+
+    command = RECIPES[recipe].command(puzzle, level, seed)
+    folder = runs / f"{puzzle}-{level}-{recipe}-{seed}"
+    more = ["--out", str(folder), "--resume", "--episodes", "0", "--threads", str(threads), "--json"]
+    train.main([*shlex.split(command)[2:], *more], standalone_mode=False)
+    told = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    agent = read(folder / "best.safetensors")
+    best = max(told["curve"], key=lambda one: (one["within"], one["spl"]))
+    # Who is lost takes 10,000 steps for every game: fewer games tell enough of that.
+    episodes = min(episodes, 500 if best["within"] >= 0.5 else 100 if best["within"] else 50)
+    row = measure(agent, episodes=episodes, unseen=unseen(folder / LAST, agent, episodes))
+    forget_compiled()
+    return {
+        "command": command,
+        "steps": told["curve"][-1]["steps"],
+        "cpu_seconds": told["cpu"],
+        "finished": told["finished"],
+        "validation_within": round(100 * best["within"], 2),
+        **row,
+    }

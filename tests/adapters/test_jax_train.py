@@ -1,0 +1,267 @@
+"""Training in JAX: PPO and DAgger, their files, and what they reach."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax", reason="the extra jax is not installed")
+pytest.importorskip("optax", reason="the extra jax is not installed")
+
+import jax.numpy as jnp
+from click.testing import CliRunner
+
+import puzzleport as pp
+from puzzleport.adapters.jax_train import (
+    LAST,
+    VALIDATION,
+    Model,
+    Setup,
+    Validation,
+    expert_steps,
+    first_sight,
+    joined,
+    train,
+    training_task,
+    unseen,
+    withheld,
+)
+from puzzleport.agents import network, published
+from puzzleport.benchmark.learned import play_agent
+from puzzleport.cli import main
+
+TINY = {
+    "ppo": {"num_envs": 16, "rollout": 8, "updates": 2, "minibatches": 2, "epochs": 1},
+    "dagger": {"num_envs": 8, "rounds": 3, "updates": 3, "batch": 16},
+}
+STEPS = {"ppo": 3 * 2 * 16 * 8, "dagger": 300}
+
+
+def setup(puzzle="fifteen", params="2x2", seed=1, **options):
+    return Setup(training_task(puzzle, params), seed, threads=1, width=16, **options)
+
+
+def arrays(folder):
+    with np.load(folder / LAST) as saved:
+        return {name: saved[name] for name in saved.files if name != "run"}
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dagger"])
+def test_an_interrupted_run_ends_with_the_same_weights_as_one_that_was_not(tmp_path, algorithm):
+    options = {"steps": STEPS[algorithm], "settings": TINY[algorithm], "patience": False}
+    best = train(algorithm, setup(), folder=tmp_path / "whole", **options)
+    told = []
+
+    def interrupt(report):
+        told.append(report)
+        if report.score is not None and report.steps < options["steps"]:
+            raise Stop  # in the second round: the first is saved
+
+    with pytest.raises(Stop):
+        train(algorithm, setup(), folder=tmp_path / "cut", progress=interrupt, **options)
+    with pytest.raises(ValueError, match="--resume goes on"):
+        train(algorithm, setup(), folder=tmp_path / "cut", **options)
+    with pytest.raises(ValueError, match="another seed"):
+        train(algorithm, setup(seed=2), folder=tmp_path / "cut", resume=True, **options)
+    again = train(algorithm, setup(), folder=tmp_path / "cut", resume=True, **options)
+    whole, cut = arrays(tmp_path / "whole"), arrays(tmp_path / "cut")
+    assert whole.keys() == cut.keys()
+    assert all(np.array_equal(whole[name], cut[name]) for name in whole)
+    assert best.read_bytes() == again.read_bytes()
+    run = json.loads((tmp_path / "cut" / "run.json").read_text())
+    assert (run["rounds"], run["finished"]) == (3, "all steps are taken")
+    # A run that has ended is left as it is.
+    assert train(algorithm, setup(), folder=tmp_path / "cut", resume=True, **options) == again
+
+
+@pytest.mark.parametrize("kind", ["dense", "axial"])
+def test_numpy_and_jax_say_the_same(kind):
+    model = Model(setup("solo", "2x2", kind=kind))
+    weights = {name: np.asarray(one) for name, one in {**model.initial, **model.sight}.items()}
+    random = np.random.default_rng(0)
+    weights = {
+        name: one + random.normal(size=one.shape).astype(np.float32) * 0.1 if one.dtype.kind == "f" else one
+        for name, one in weights.items()
+    }
+    with model.setup.task.batch(32, threads=1) as batch:
+        step = batch.reset(1)
+        for _ in range(20):
+            step = batch.step(pp.agents.masked_actions(step.observation, step.mask, random))
+        seen = network.numbers(model.layout, step.observation)
+    plain = network.forward(model.shape, weights, network.look(weights, seen))
+    there = {name: jnp.asarray(one) for name, one in weights.items()}
+    compiled = model(there, model.look_at(jnp.asarray(seen)))
+    for ours, theirs in zip(plain, compiled, strict=True):
+        np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-4, atol=1e-4)
+
+
+def test_a_dense_network_sees_what_its_file_says():
+    model = Model(setup("net", "2x2"))
+    with pp.Session("net", "2x2", seed=3) as session:
+        of = network.numbers(model.layout, session.observe())
+    flat = np.concatenate([np.ravel(one) for one in session_fields("net", "2x2", 3)])
+    assert np.array_equal(of, flat)
+    seen = network.look({name: np.asarray(one) for name, one in model.sight.items()}, of)
+    item, value = (np.asarray(model.sight[name]) for name in ("item", "value"))
+    assert seen.tolist() == [int(flat[i]) == int(v) for i, v in zip(item, value, strict=True)]
+
+
+def session_fields(puzzle, params, seed):
+    with pp.Session(puzzle, params, seed=seed) as session:
+        seen = session.observe()
+        return [seen[field.name] for field in session.fields]
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dagger"])
+def test_nothing_is_learned_from_instances_that_are_withheld(tmp_path, algorithm):
+    half = setup("tents", "4x4de", withhold=0.5)
+    train(algorithm, half, steps=STEPS[algorithm], folder=tmp_path, settings=TINY[algorithm], patience=False)
+    seen = arrays(tmp_path)["seen"]
+    assert len(seen)
+    pairs = np.stack([seen >> np.uint64(32), seen & np.uint64(0xFFFFFFFF)], -1).astype(np.uint32)
+    assert not withheld(pairs, 0.5).any()
+    agent = published.read(tmp_path / "best.safetensors")
+    new = unseen(tmp_path / LAST, agent, 100)
+    assert new.mean() > 0.3
+
+
+def test_first_sights_tell_instances_apart():
+    task = pp.Task("solo", "2x2")
+    with task.batch(500, threads=1) as batch:
+        numbers = network.numbers(task.layout, batch.reset(0).observation)
+    sights = first_sight(numbers)
+    assert len(np.unique(joined(sights))) == len(np.unique(numbers, axis=0))
+    assert np.array_equal(sights, np.asarray(first_sight(jnp.asarray(numbers), jnp)))
+    assert 0.1 < withheld(sights, 0.2).mean() < 0.3
+
+
+def test_validation_and_numpy_measure_the_same_policy(tmp_path):
+    """Not the same games of chance, but with the likeliest action there is no chance."""
+    folder = tmp_path / "run"
+    path = train("ppo", setup(), steps=STEPS["ppo"], folder=folder, settings=TINY["ppo"], patience=False)
+    agent = published.read(path)
+    model = Model(setup())
+    weights = {name: jnp.asarray(agent.weights[name]) for name in model.initial}
+    validation = Validation(model)
+    score = validation(weights, 0.0, 0)
+    task = pp.Task("fifteen", "2x2", max_steps=validation.limit)
+    played = play_agent(agent, task, validation.seeds, temperature=0.0)
+    assert played.solved.mean() == score.within
+    if played.solved.any():
+        assert played.steps[played.solved].mean() == pytest.approx(score.mean_steps)
+    assert validation.seeds[0] == VALIDATION
+    assert np.array_equal(validation.expert, expert_steps(task, validation.seeds))
+    validation.close()
+
+
+def test_an_agent_can_start_from_another(tmp_path):
+    first = train("dagger", setup(), steps=300, folder=tmp_path / "a", settings=TINY["dagger"], patience=False)
+    warm = {**TINY["ppo"], "warmup": 100}
+    more = setup(seed=2, start=str(first))
+    second = train("ppo", more, steps=256, folder=tmp_path / "b", settings=warm, patience=False)
+    before, after = (published.read(one).weights for one in (first, second))
+    # Only the value is taught while PPO warms up.
+    assert all(np.array_equal(before[name], after[name]) for name in before if not name.startswith("worth"))
+    assert not np.array_equal(before["worth.weight"], after["worth.weight"])
+
+
+def test_a_curriculum_carries_over_what_fits(tmp_path):
+    words = ["train", "--algo", "dagger", "--puzzle", "solo", "--level", "3x2", "--seed", "1", "--network", "axial"]
+    words += [
+        "--layers",
+        "1",
+        "--width",
+        "8",
+        "--steps",
+        "100",
+        "--set",
+        "rounds=1",
+        "--set",
+        "updates=0",
+        "--episodes",
+        "0",
+    ]
+    result = CliRunner().invoke(main, [*words, "--curriculum", "2x2", "--out", str(tmp_path / "run")])
+    assert result.exit_code == 0, result.output
+    small, large = (published.read(tmp_path / "run" / part / "best.safetensors").weights for part in ("2x2", "."))
+    kept = {
+        name for name in small if small[name].shape == large[name].shape and np.array_equal(small[name], large[name])
+    }
+    assert kept >= {"block.0.row.in.weight", "block.0.column.out.weight", "hidden.0.weight", "worth.weight"}
+    assert "place" not in kept
+
+
+def test_mistakes_are_told(tmp_path):
+    with pytest.raises(pp.UnknownOption, match="no algorithm 'sarsa'; there are ppo, dagger"):
+        train("sarsa", setup(), steps=1, folder=tmp_path)
+    with pytest.raises(pp.UnknownOption, match="no setting 'lr'; there are num_envs"):
+        train("ppo", setup(), steps=1, folder=tmp_path, settings={"lr": 1})
+    with pytest.raises(ValueError, match="at least one step"):
+        train("ppo", setup(), steps=0, folder=tmp_path)
+    with pytest.raises(pp.UnknownOption, match="needs a board with a cursor"):
+        Model(setup(kind="axial"))
+
+
+def test_the_command_trains_several_seeds_without_masks(tmp_path):
+    words = [
+        "train",
+        "--algo",
+        "ppo",
+        "--puzzle",
+        "fifteen",
+        "--seed",
+        "3",
+        "--seeds",
+        "2",
+        "--no-mask",
+        "--width",
+        "16",
+    ]
+    words += [word for name, value in TINY["ppo"].items() for word in ("--set", f"{name}={value}")]
+    result = CliRunner().invoke(main, [*words, "--steps", "256", "--episodes", "5", "--out", str(tmp_path), "--json"])
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(result.stdout)) == 2
+    for seed in (3, 4):
+        folder = tmp_path / f"seed-{seed}"
+        assert {one.name for one in folder.iterdir()} >= {"best.safetensors", "last.npz", "run.json", "curve.csv"}
+        assert not published.read(folder / "best.safetensors").masked
+    result = CliRunner().invoke(main, ["train", "--algo", "ppo", "--puzzle", "fifteen", "--every", "5"])
+    assert result.exit_code == 2
+    assert "--every is not for --algo ppo" in result.output
+
+
+def test_the_table_goes_on_where_it_was(tmp_path, monkeypatch):
+    from puzzleport.benchmark import learned
+
+    small = learned.Recipe("dagger", 300, {"width": 16, "set": "rounds=1"})
+    monkeypatch.setitem(learned.RECIPES, "dagger", small)
+    path = tmp_path / "table.csv"
+    words = ["table", str(path), "--puzzle", "fifteen", "--episodes", "5", "--runs", str(tmp_path / "runs")]
+    result = CliRunner().invoke(main, [*words, "--recipe", "expert", "--recipe", "dagger"])
+    assert result.exit_code == 0, result.output
+    rows = learned.read_rows(path)
+    assert [row["recipe"] for row in rows] == ["dagger", "expert"]
+    assert rows[0]["command"].startswith("puzzleport train --algo dagger --puzzle fifteen")
+    assert rows[1]["own_spl"] == "1.0"
+    before = path.stat().st_mtime_ns
+    result = CliRunner().invoke(main, [*words, "--recipe", "expert", "--recipe", "dagger"])
+    assert (result.exit_code, result.output) == (0, "")
+    assert path.stat().st_mtime_ns == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("puzzle", "algorithm"), [("fifteen", "ppo"), ("net", "ppo"), ("pegs", "dagger")])
+def test_agents_reach_the_bound_in_seconds(tmp_path, puzzle, algorithm):
+    params = pp.canonical_params(puzzle, pp.spec(puzzle).easiest_params)
+    whole = Setup(training_task(puzzle, params), 0, threads=1, width=128 if algorithm == "ppo" else 256)
+    path = train(algorithm, whole, steps=600_000 if algorithm == "ppo" else 100_000, folder=tmp_path)
+    agent = published.read(path)
+    task = pp.Task(puzzle, params, max_steps=pp.optimal_steps(puzzle, params))
+    played = play_agent(agent, task, list(range(200)), temperature=agent.temperature)
+    assert played.solved.mean() >= 0.95

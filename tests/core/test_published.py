@@ -1,0 +1,160 @@
+"""Published agents: their files, how they play, and whether they do what their cards say."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import puzzleport as pp
+from puzzleport.agents import network, published
+from puzzleport.benchmark.evaluation import evaluate
+from puzzleport.benchmark.learned import agree, interval, play_agent
+from puzzleport.cli import main
+from puzzleport.cli.agents import check
+
+NAMES = pp.agents.available()
+MEGABYTES = 15
+
+
+@pytest.fixture
+def agent_file(tmp_path):
+    """A network that has learned nothing."""
+    task = pp.Task("net", "2x2")
+    random = np.random.default_rng(0)
+    with task.batch(64, threads=1) as batch:
+        samples = network.numbers(task.layout, batch.reset(0).observation)
+    item, value = network.dense_sight(task.layout, samples)
+    shape = network.Shape("dense", 2, 8)
+    weights = network.initial(shape, len(task.actions), len(item), random)
+    path = tmp_path / "net.safetensors"
+    published.write(
+        path, shape, {**weights, "item": item, "value": value}, puzzle="net", params="2x2", actions=task.actions
+    )
+    return path
+
+
+def test_a_file_is_read_as_it_was_written(agent_file):
+    agent = published.read(agent_file)
+    assert (agent.puzzle, agent.params, agent.masked, agent.temperature) == ("net", "2x2", True, 1.0)
+    with pp.Session("net", "2x2", seed=1) as session:
+        chances = agent.probabilities(session)
+        assert chances.sum() == pytest.approx(1)
+        assert not chances[~session.mask()].any()
+        assert agent.at(0).probabilities(session).max() == 1
+        assert session.mask()[agent(session)]
+    with (
+        pp.Session("net", "3x3", seed=1) as session,
+        pytest.raises(pp.UnknownOption, match="plays net 2x2, not net 3x3"),
+    ):
+        agent(session)
+
+
+def test_any_reader_of_safetensors_can_read_it(agent_file):
+    safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
+    theirs = safetensors.load_file(agent_file)
+    ours = published.read(agent_file).weights
+    assert theirs.keys() == ours.keys()
+    assert all(np.array_equal(theirs[name].astype(np.float32), ours[name]) for name in theirs)
+
+
+def test_a_damaged_file_is_an_error_of_one_line(agent_file):
+    whole = agent_file.read_bytes()
+    random = np.random.default_rng(0)
+    for cut in [0, 1, 7, 8, 9, 100, len(whole) // 2, len(whole) - 1]:
+        agent_file.write_bytes(whole[:cut])
+        with pytest.raises(ValueError, match="holds no agent"):
+            published.read(agent_file)
+    for _ in range(200):
+        content = bytearray(whole)
+        for place in random.integers(min(len(whole), 1500), size=3):
+            content[place] = int(random.integers(256))
+        agent_file.write_bytes(bytes(content))
+        with suppress(ValueError, pp.PuzzleError):  # nothing else, and some damage makes just another network
+            published.read(agent_file)
+    with pytest.raises(ValueError, match="there is no file"):
+        published.read(agent_file.with_name("nothing.safetensors"))
+
+
+def test_a_file_is_a_policy_by_its_name(agent_file):
+    result = evaluate(str(agent_file), "net", "2x2", episodes=5, seed=0, max_steps=50)
+    again = evaluate(published.read(agent_file), "net", "2x2", episodes=5, seed=0, max_steps=50)
+    assert (result.steps, result.status, result.fingerprint) == (again.steps, again.status, again.fingerprint)
+    with pytest.raises(pp.UnknownOption, match="the agent plays net 2x2"):
+        evaluate(str(agent_file), "net", "3x3", episodes=5)
+
+
+def test_games_that_are_over_change_nothing_for_the_others(agent_file):
+    agent = published.read(agent_file)
+    task = pp.Task("net", "2x2", max_steps=40)
+    played = play_agent(agent, task, list(range(20)), temperature=0.0)
+    for seed in range(20):
+        with task.session(seed) as session:
+            greedy, seen = agent.at(0), set()
+            while not session.ended and session.hash() not in seen:
+                seen.add(session.hash())
+                session.step(greedy(session))
+            assert played.solved[seed] == (session.status > 0)
+
+
+def test_intervals():
+    low, high = interval(500, 500)
+    assert (round(low, 4), round(high, 4)) == (0.9924, 1.0)
+    assert agree((500, 500), (200, 200))
+    assert agree((450, 500), (170, 200))
+    assert not agree((500, 500), (180, 200))
+
+
+# ---- those in the package
+
+
+@pytest.mark.skipif(not NAMES, reason="no agent is published yet")
+def test_all_together_are_small():
+    sizes = [one.stat().st_size for one in published._FOLDER.iterdir()]
+    assert sum(sizes) <= MEGABYTES * 2**20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_published_agent_acts_and_its_card_says_how_it_was_made(name):
+    about = pp.agents.card(name)
+    agent = pp.agents.load(about["puzzle"], about["level"])
+    assert (agent.puzzle, agent.params) == (about["puzzle"], about["params"])
+    assert about["command"].startswith(f"puzzleport train --algo {about['algorithm']} --puzzle {about['puzzle']}")
+    assert f"--seed {about['seed']}" in about["command"]
+    low, high = about["within_interval_95"]
+    assert low <= about["figures"]["own_within"] <= high + 0.01
+    with pp.Session(agent.puzzle, agent.params, seed=5) as session:
+        for _ in range(10):
+            if session.ended:
+                break
+            action = agent(session)
+            assert session.mask()[action]
+            session.step(action)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_published_agent_does_on_fresh_games_what_its_card_says(name):
+    told = check(name, list(range(10**6, 10**6 + 100)))
+    assert told["agrees"], told
+
+
+@pytest.mark.skipif("net-easiest" not in NAMES, reason="no agent for Net is published yet")
+def test_the_command_line_knows_them():
+    result = CliRunner().invoke(main, ["agents", "list", "--json"])
+    assert result.exit_code == 0, result.output
+    assert {row["agent"] for row in json.loads(result.stdout)} == set(NAMES)
+    result = CliRunner().invoke(main, ["agents", "verify", "--agent", "net-easiest", "--episodes", "20", "--seed", "1"])
+    assert result.exit_code == 0, result.output
+    words = ["evaluate", "--policy", "published", "--puzzle", "net", "--episodes", "20", "--seed", "1", "--json"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)[0]["success_percent"] == 100.0
+    result = CliRunner().invoke(main, ["watch", "published", "net", "--seed", "1", "--where", "terminal"])
+    assert result.exit_code == 0, result.output
+    assert "solved" in result.output.lower()
+    result = CliRunner().invoke(main, ["evaluate", "--policy", "published", "--puzzle", "net", "--level", "7x7"])
+    assert result.exit_code == 2
+    assert "there is no published agent for net 7x7" in result.output

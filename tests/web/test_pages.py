@@ -1,0 +1,254 @@
+"""The boards in a real browser, on the pages of ``puzzleport studio``."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import threading
+import time
+from urllib.parse import quote
+
+import pytest
+
+import puzzleport as pp
+from puzzleport.benchmark.recording import Game, Header, Recorder, as_text
+
+pytestmark = pytest.mark.slow
+BOARD = "canvas.pp-board"
+UP, DOWN, LEFT, RIGHT, ENTER = "\ue013", "\ue015", "\ue012", "\ue014", "\ue007"
+
+
+@pytest.fixture(scope="module")
+def address(module):
+    from puzzleport.studio import Studio
+
+    with Studio(folder=module) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.address
+        server.shutdown()
+
+
+def width_of(browser, width):
+    # Chromium has a least width for windows; a frame of the page's own width has none.
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def until(browser, script, seconds=60):
+    """Wait until a script gives something, and return it."""
+    end = time.monotonic() + seconds
+    while not (found := browser.execute_script(f"return {script}")):
+        assert time.monotonic() < end, f"{script} gives {found!r}; the page says: {text(browser, 'body')[:500]}"
+        time.sleep(0.05)
+    return found
+
+
+def text(browser, selector):
+    return browser.find_element("css selector", selector).text
+
+
+def status(browser):
+    return browser.execute_script("return document.querySelector('#board').dataset.status")
+
+
+def visit(browser, address, puzzle=None, game=None, **more):
+    words = "&".join(
+        f"{name}={quote(value)}" for name, value in {"puzzle": puzzle, "id": game, **more}.items() if value
+    )
+    browser.get("about:blank")  # else only the part behind # would change
+    browser.get(f"{address}#{words}")
+    until(browser, "document.body?.dataset.ready")
+
+
+def choose(browser, label, value):
+    script = "const at = document.querySelector(arguments[0]); at.value = arguments[1]; at.dispatchEvent(new Event('change'))"
+    browser.execute_script(script, f"[aria-label='{label}']", value)
+
+
+def quiet(browser):
+    return [line["message"] for line in browser.get_log("browser") if line["level"] == "SEVERE"]
+
+
+@functools.cache
+def solvable(puzzle):
+    """The first seed whose game the expert solves: where something is hidden, it may have to guess."""
+    for seed in range(1, 20):
+        session, expert = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed), pp.agents.ExpertPolicy(puzzle)
+        while not session.ended:
+            session.step(expert(session))
+        if session.status == pp.Status.SOLVED:
+            return seed
+    raise AssertionError(puzzle)
+
+
+@pytest.mark.parametrize("puzzle", pp.puzzles())
+def test_the_expert_solves_on_the_page(address, browser, puzzle):
+    width_of(browser, 1400)
+    visit(browser, address, puzzle, f"{pp.spec(puzzle).easiest_params}#{solvable(puzzle)}")
+    assert text(browser, "[role=status]").startswith("going on")
+    assert browser.execute_script("return document.querySelectorAll('.pp-fields canvas').length") == len(
+        pp.spec(puzzle).fields(pp.spec(puzzle).easiest_params)
+    )
+    browser.execute_script("const speed = document.querySelector('[type=range]'); speed.max = 1000; speed.value = 1000")
+    choose(browser, "player", "expert")
+    browser.find_element("xpath", "//button[text()='run']").click()
+    until(browser, "document.querySelector('#board').dataset.status !== 'going on'")
+    assert status(browser) == "solved"
+    assert "reward 1" in text(browser, "[role=status]")
+    assert not quiet(browser)
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_every_puzzle_fits_at_human_level(address, browser, width):
+    width_of(browser, width)
+    found = []
+    for puzzle in pp.puzzles():
+        visit(browser, address, puzzle, f"{pp.spec(puzzle).human_params}#1")
+        wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+        found += [(puzzle, wide)] if wide[0] > wide[1] else []
+        found += [(puzzle, line) for line in quiet(browser)]
+    assert not found
+
+
+def test_the_page_shows_what_python_sees(address, browser):
+    visit(browser, address, "pattern", "5x5#3")
+    session = pp.Session("pattern", "5x5", 3)
+    board = browser.find_element("css selector", BOARD)
+    for key, action in (
+        (RIGHT, "RIGHT"),
+        (ENTER, "SELECT"),
+        (DOWN, "DOWN"),
+        (" ", "SELECT2"),
+        (LEFT, "LEFT"),
+        ("d", "RIGHT"),
+    ):
+        board.send_keys(key)
+        session.step(action)
+        mask = "".join(str(int(legal)) for legal in session.mask())
+        told = f"steps {session.steps} · moves {session.moves} · repeats {session.repeats} · mask {mask}"
+        assert told in text(browser, "[role=status]")
+    buttons = browser.find_elements("css selector", ".pp-action")
+    assert [one.get_attribute("data-action") for one in buttons] == list(session.actions)
+    greyed = [one.get_attribute("aria-disabled") == "true" for one in buttons]
+    assert greyed == [not legal for legal in session.mask()]
+    browser.find_element("css selector", "summary").click()
+    assert until(browser, "document.querySelector('.pp-words').textContent") == session.text()
+    side = browser.execute_script(f"return document.querySelector('{BOARD}').width")
+    script = f"""const board = document.querySelector('{BOARD}');
+        const bytes = board.getContext('2d').getImageData(0, 0, board.width, board.height).data;
+        return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(''))"""
+    shown = base64.b64decode(browser.execute_script(script))
+    rgb = bytes(byte for i, byte in enumerate(shown) if i % 4 != 3)
+    assert rgb == session.pixels(side, side).tobytes()
+
+
+def test_the_mask_greys_and_buttons_act(address, browser):
+    visit(browser, address, "fifteen", "4x4#1")
+    session = pp.Session("fifteen", "4x4", 1)
+    legal = session.actions[int(session.mask().argmax())]
+    browser.find_element("css selector", f"[data-action={legal}]").click()
+    session.step(legal)
+    grey = browser.find_elements("css selector", ".pp-action[aria-disabled=true]")
+    assert {one.get_attribute("data-action") for one in grey} == {
+        name for name, legal in zip(session.actions, session.mask(), strict=True) if not legal
+    }
+    browser.find_element("xpath", "//button[text()='undo']").click()
+    assert "moves 2" in text(browser, "[role=status]")
+
+
+def test_a_link_leads_to_the_same_position(address, browser):
+    visit(browser, address, "net", "5x5#7")
+    board = browser.find_element("css selector", BOARD)
+    board.send_keys(UP, ENTER, "u", RIGHT, ENTER)
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).move_to_element_with_offset(board, -120, -120).click().perform()
+    told = text(browser, "[role=status]")
+    assert "moves 4" in told  # two by key, one undo, one by mouse
+    browser.find_element("xpath", "//button[text()='copy link']").click()
+    link = browser.current_url
+    browser.get("about:blank")
+    browser.get(link)
+    until(browser, "document.body?.dataset.ready")
+    assert text(browser, "[role=status]").split("reward 0")[1] == told.split("reward 0")[1]
+
+
+@pytest.mark.parametrize(
+    ("params", "seed", "error"),
+    [
+        ("garbage", "1", pp.errors.InvalidParams),
+        ("5x5;rm", "1", pp.errors.InvalidParams),
+        ("99x99", "1", pp.errors.InvalidParams),
+        ("<img src=x onerror='document.title=1'>", "1", pp.errors.InvalidParams),
+        ("5x5:zzz", "", pp.errors.InvalidGameID),
+        ("5x5#-1", "", pp.errors.InvalidGameID),
+    ],
+)
+def test_errors_read_as_in_python(address, browser, params, seed, error):
+    visit(browser, address, "net", "5x5#1")
+    for label, value in (("parameters", params), ("seed", seed)):
+        box = browser.find_element("css selector", f"[aria-label={label}]")
+        box.clear()
+        box.send_keys(value)
+    browser.find_element("xpath", "//button[text()='start']").click()
+    until(browser, "!document.querySelector('[role=alert]').hidden")
+    with pytest.raises(error) as raised:
+        pp.Session("net", params, seed=int(seed) if seed else None)
+    assert text(browser, "[role=alert]") == f"{type(raised.value).__name__}: {raised.value}"
+    assert not browser.find_elements("css selector", "#board img")
+    assert not quiet(browser)
+
+
+@pytest.mark.parametrize("keys", ["zz", "0(1,2", "<b>"])
+def test_a_forged_link_is_an_error_on_the_page(address, browser, keys):
+    visit(browser, address, "net", "5x5#1", keys=keys)
+    assert text(browser, "[role=alert]").startswith("InvalidGameID: no key stands at")
+    assert not quiet(browser)
+
+
+def test_a_recording_forwards_and_backwards(module, browser, tmp_path):
+    from puzzleport.studio import Studio, recorded_lines
+
+    session, expert = pp.Session("pattern", "10x10", 5), pp.agents.ExpertPolicy("pattern")
+    keys, boards, chances = [], [session.text()], []
+    while not session.ended:
+        keys.append(expert(session))
+        chances.append([float(action == keys[-1]) for action in range(len(session.actions))])
+        session.step(keys[-1])
+        boards.append(session.text())
+    header = Header("1", "expert", "", "pattern", session.params, "seed 5", 1, False, 10_000, 0, list(session.actions))
+    path = tmp_path / "games.jsonl.gz"
+    game = Game("10x10#5", as_text(keys), 1, len(keys), probabilities=chances)
+    Recorder(path).write(header, [game])
+    with Studio(recorded=recorded_lines(path), folder=module) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        visit(browser, server.address)
+        browser.find_element("css selector", "summary").click()
+
+        def at(step):
+            assert text(browser, "output") == f"step {step} of {len(keys)}"
+            assert browser.execute_script("return document.querySelector('.pp-words').textContent") == boards[step]
+
+        def press(title):
+            browser.find_element("css selector", f"[aria-label='{title}']").click()
+
+        until(browser, "document.querySelector('.pp-words').textContent")
+        at(0)
+        bar = browser.find_element("css selector", f"[data-action={session.actions[keys[0]]}]")
+        assert bar.get_attribute("aria-label").endswith("100 percent")
+        assert "pp-next" in bar.get_attribute("class")
+        press("a step on")
+        at(1)
+        press("to the end")
+        at(len(keys))
+        assert status(browser) == "solved"
+        for step in range(1, 4):
+            press("a step back")
+            at(len(keys) - step)
+        browser.find_element("css selector", BOARD).send_keys(UP, UP)  # who leaves the recording can come back
+        press("a step back")
+        at(len(keys) - 4)
+        press("to the start")
+        at(0)
+        assert not quiet(browser)
+        server.shutdown()

@@ -1,0 +1,291 @@
+"""Publish the best trained agents, and write docs/agents.md and its charts, from the table that ``puzzleport table`` makes.
+
+    python tools/agents_table.py publish docs/results/agents.csv --runs runs
+    python tools/agents_table.py page docs/results/agents.csv
+
+``publish`` copies the best agent of each puzzle into the package, with its model card, and its learning curve into the docs.
+``page`` draws the charts and fills the tables of the page between its marks; all else in it is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import puzzleport as pp
+from puzzleport.benchmark.learned import BASELINES, RECIPES, interval, read_rows
+from puzzleport.benchmark.paper import table as paper_table
+from puzzleport.files import write
+
+ROOT = Path(__file__).parents[1]
+TRAINED = ROOT / "core" / "agents" / "trained"
+PAGE = ROOT / "docs" / "agents.md"
+CURVES = ROOT / "docs" / "results" / "agents-curves.csv"
+NUMBERS = ("seed", "bound", "steps", "cpu_seconds", "validation_within", "temperature")
+FIGURES = ("episodes", "success", "within", "steps", "spl")
+Row = dict[str, str]
+
+
+def best(rows: list[Row], puzzle: str, level: str) -> Row | None:
+    """The trained agent with the most games within the bound; of equals the one with the shorter ways."""
+    own = [row for row in rows if (row["puzzle"], row["level"]) == (puzzle, level) and row["recipe"] not in BASELINES]
+    return max(own, key=lambda row: (float(row["own_within"]), float(row["own_spl"])), default=None)
+
+
+def number(text: str) -> float | int | str:
+    """A cell as a number where it is one."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return int(value) if value.is_integer() and "." not in text else value
+
+
+# ---- publish
+
+
+def publish(rows: list[Row], runs: Path, least: float) -> None:
+    """Copy agents that solve at least so many percent within the bound."""
+    TRAINED.mkdir(exist_ok=True)
+    curves: list[dict[str, Any]] = []
+    for row in rows:
+        folder = runs / f"{row['puzzle']}-{row['level']}-{row['recipe']}-{row['seed']}"
+        if row["recipe"] in BASELINES or not (folder / "curve.csv").exists():
+            continue
+        with (folder / "curve.csv").open(encoding="utf-8", newline="") as source:
+            about = {name: row[name] for name in ("puzzle", "level", "recipe", "seed")}
+            curves += [{**about, **one} for one in csv.DictReader(source)]
+        chosen = best(rows, row["puzzle"], row["level"])
+        if row is not chosen or float(row["own_within"]) < least:
+            continue
+        name = f"{row['puzzle']}-{row['level']}"
+        shutil.copyfile(folder / "best.safetensors", TRAINED / f"{name}.safetensors")
+        write(TRAINED / f"{name}.json", json.dumps(card(row), indent=1) + "\n")
+        print(name, row["recipe"], row["own_within"])
+    if curves:
+        known = []
+        if CURVES.exists():
+            with CURVES.open(encoding="utf-8", newline="") as source:
+                known = list(csv.DictReader(source))
+        keys = ("puzzle", "level", "recipe", "seed")
+        fresh = {tuple(one[name] for name in keys) for one in curves}
+        rest = [one for one in known if tuple(one[name] for name in keys) not in fresh]
+        from puzzleport.benchmark.results import as_csv
+
+        ordered = sorted([*rest, *curves], key=lambda one: (*(one[name] for name in keys), int(one["steps"])))
+        write(CURVES, as_csv(ordered))
+
+
+def card(row: Row) -> dict[str, Any]:
+    """The model card of a row."""
+    recipe = RECIPES[row["recipe"]]
+    low, high = interval(float(row["own_within"]) / 100 * int(row["own_episodes"]), int(row["own_episodes"]))
+    names = [f"{how}_{what}" for how in ("own", "sampled", "greedy") for what in FIGURES]
+    return {
+        "puzzle": row["puzzle"],
+        "level": row["level"],
+        "params": row["params"],
+        "recipe": row["recipe"],
+        "algorithm": recipe.algorithm,
+        "command": row["command"],
+        **{name: number(row[name]) for name in NUMBERS},
+        "finished": row["finished"],
+        "evaluation": "the first instances of the evaluation set v1, at most 10,000 steps, without UNDO; percentages",
+        "figures": {name: number(row[name]) for name in (*names, "unseen_episodes", "unseen_within")},
+        "within_interval_95": [round(100 * low, 2), round(100 * high, 2)],
+        "engine": "20250730.a7c7826",
+    }
+
+
+# ---- the page
+
+
+def cell(row: Row | None, name: str, digits: int = 1) -> str:
+    """A figure, or why there is none."""
+    if row is None:
+        return "not run"
+    return f"{float(row[name]):,.{digits}f}" if row[name] else "-"
+
+
+def of(rows: list[Row], puzzle: str, level: str, recipe: str) -> list[Row]:
+    """The rows of a puzzle by one recipe."""
+    return [row for row in rows if (row["puzzle"], row["level"], row["recipe"]) == (puzzle, level, recipe)]
+
+
+def papers_best(puzzle: str, params: str) -> str:
+    """The paper's agent with the fewest steps among those that solve the most."""
+    found = [
+        row
+        for row in paper_table("results")
+        if row["puzzle"] == puzzle
+        and pp.canonical_params(puzzle, row["params"]) == params
+        and row["algorithm"] != "Random"
+        and row["success_percent"]
+        and row["mean_successful_steps"]
+    ]
+    if not found:
+        return "-"
+    one = max(found, key=lambda row: (float(row["success_percent"]), -float(row["mean_successful_steps"])))
+    return f"{float(one['mean_successful_steps']):,.0f} ({float(one['success_percent']):.1f}%), {one['algorithm']}"
+
+
+def summary(rows: list[Row], level: str) -> str:
+    """The main table: one line for each puzzle."""
+    lines = [
+        "| puzzle | bound | random | masked random | expert steps | best recipe | within the bound | steps | SPL "
+        "| within 10,000 | sampled | greedy | unseen | the paper's best: steps (solved) |",
+        "| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for puzzle in pp.puzzles():
+        params = pp.canonical_params(puzzle, getattr(pp.spec(puzzle), f"{level}_params"))
+        base = {name: next(iter(of(rows, puzzle, level, name)), None) for name in BASELINES}
+        row = best(rows, puzzle, level)
+        unseen = "not run"
+        if row is not None:
+            count = row["unseen_episodes"]
+            unseen = (
+                "cannot be told"
+                if count == ""
+                else "none"
+                if count == "0"
+                else f"{cell(row, 'unseen_within')} of {count}"
+            )
+        lines.append(
+            f"| {puzzle} {params} | {pp.optimal_steps(puzzle, params):,} | {cell(base['random'], 'own_within')} "
+            f"| {cell(base['masked'], 'own_within')} | {cell(base['expert'], 'own_steps')} "
+            f"| {row['recipe'] if row else 'not run'} | {cell(row, 'own_within')} | {cell(row, 'own_steps')} "
+            f"| {cell(row, 'own_spl', 3)} | {cell(row, 'own_success')} | {cell(row, 'sampled_within')} "
+            f"| {cell(row, 'greedy_within')} | {unseen} | {papers_best(puzzle, params)} |"
+        )
+    return "\n".join(lines)
+
+
+def by_recipe(rows: list[Row], level: str) -> str:
+    """Success within the bound of every recipe: the mean over its seeds, and from the worst to the best."""
+    used = [name for name in RECIPES if any(row["recipe"] == name and row["level"] == level for row in rows)]
+    lines = ["| puzzle | " + " | ".join(used) + " |", "| --- |" + " ---: |" * len(used)]
+    for puzzle in pp.puzzles():
+        cells = []
+        for name in used:
+            found = [float(row["own_within"]) for row in of(rows, puzzle, level, name)]
+            mean = f"{sum(found) / len(found):.1f}" if found else "not run"
+            cells.append(
+                mean + (f" ({min(found):.1f} to {max(found):.1f}, {len(found)} seeds)" if len(found) > 1 else "")
+            )
+        lines.append(f"| {puzzle} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def counts(rows: list[Row], level: str) -> str:
+    """How many puzzles are solved, and what it took."""
+    chosen = [row for puzzle in pp.puzzles() if (row := best(rows, puzzle, level)) is not None]
+    trained = [row for row in rows if row["level"] == level and row["recipe"] not in BASELINES]
+    hours = sum(float(row["cpu_seconds"]) for row in trained) / 3600
+    lines = ["| | puzzles |", "| --- | ---: |", f"| with a trained agent | {len(chosen)} of 40 |"]
+    for least in (100, 95, 90, 50):
+        count = sum(float(row["own_within"]) >= least for row in chosen)
+        lines.append(f"| at least {least}% within the bound | {count} |")
+    expert = {row["puzzle"]: row for row in rows if row["recipe"] == "expert" and row["level"] == level}
+    as_fast = sum(
+        float(row["own_within"]) >= 95 and float(row["own_steps"]) <= float(expert[row["puzzle"]]["own_steps"])
+        for row in chosen
+        if row["puzzle"] in expert
+    )
+    lines.append(f"| of those with 95%: as few steps as the expert, or fewer | {as_fast} |")
+    return "\n".join(lines) + f"\n\n{len(trained)} runs, {hours:.2f} CPU hours of training on one core."
+
+
+def page(rows: list[Row], level: str) -> None:
+    """Fill the page and draw its charts."""
+    text = PAGE.read_text(encoding="utf-8")
+    parts = {"counts": counts(rows, level), "summary": summary(rows, level), "recipes": by_recipe(rows, level)}
+    for name, content in parts.items():
+        mark = re.compile(f"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        if not mark.search(text):
+            raise SystemExit(f"{PAGE} has no mark {name}")
+        text = mark.sub(lambda found, content=content: f"{found[1]}\n{content}\n\n{found[2]}", text)
+    write(PAGE, text)
+    charts(rows, level)
+
+
+def charts(rows: list[Row], level: str) -> None:
+    """The heat map, the bars of path lengths, and the learning curves."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "puzzleport"  # the same figures give the same file
+    import matplotlib.pyplot as plt
+
+    folder = ROOT / "docs" / "results"
+    keep: dict[str, Any] = {"metadata": {"Date": None}, "bbox_inches": "tight"}
+    names = pp.puzzles()
+    used = [
+        name for name in (*BASELINES, *RECIPES) if any(row["recipe"] == name and row["level"] == level for row in rows)
+    ]
+    figure, axes = plt.subplots(figsize=(12, 0.45 * len(used) + 1.5))
+    grid = []
+    for recipe in used:
+        found = [[float(row["own_within"]) for row in of(rows, puzzle, level, recipe)] for puzzle in names]
+        grid.append([sum(one) / len(one) if one else float("nan") for one in found])
+    shown = axes.imshow(grid, aspect="auto", vmin=0, vmax=100, cmap="viridis")
+    axes.set_xticks(range(len(names)), names, rotation=90)
+    axes.set_yticks(range(len(used)), used)
+    axes.set_facecolor("0.9")
+    figure.colorbar(shown, label="% within the bound; grey: not run")
+    figure.savefig(folder / "agents-heat.svg", **keep)
+    plt.close(figure)
+
+    chosen = [row for puzzle in names if (row := best(rows, puzzle, level)) is not None]
+    figure, axes = plt.subplots(figsize=(12, 3))
+    axes.bar([row["puzzle"] for row in chosen], [float(row["own_spl"]) for row in chosen], color="tab:blue")
+    axes.set_ylabel("SPL, best agent")
+    axes.set_ylim(0, 1)
+    axes.tick_params(axis="x", rotation=90)
+    figure.savefig(folder / "agents-spl.svg", **keep)
+    plt.close(figure)
+
+    with CURVES.open(encoding="utf-8", newline="") as source:
+        curves = [one for one in csv.DictReader(source) if one["level"] == level]
+    figure, both = plt.subplots(1, 2, figsize=(12, 4), sharey=True)
+    kinds = {name: f"C{i}" for i, name in enumerate(RECIPES)}
+    for puzzle, recipe, seed in sorted({(one["puzzle"], one["recipe"], one["seed"]) for one in curves}):
+        own = [one for one in curves if (one["puzzle"], one["recipe"], one["seed"]) == (puzzle, recipe, seed)]
+        within = [100 * float(one["within"]) for one in own]
+        for axes, what in zip(both, ("steps", "cpu_seconds"), strict=True):
+            axes.plot([float(one[what]) for one in own], within, color=kinds[recipe], alpha=0.5, lw=1)
+    for axes, what in zip(both, ("steps of training", "CPU seconds"), strict=True):
+        axes.set_xlabel(what)
+    both[0].set_xscale("log")
+    both[0].set_ylabel("% of validation games within the bound")
+    for name in {one["recipe"] for one in curves}:
+        both[1].plot([], [], color=kinds[name], label=name)
+    both[1].legend(loc="lower right")
+    figure.savefig(folder / "agents-curves.svg", **keep)
+    plt.close(figure)
+
+
+def main() -> None:
+    """Publish, or write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["publish", "page"])
+    parser.add_argument("table", type=Path)
+    parser.add_argument("--runs", type=Path, default=Path("runs"))
+    parser.add_argument("--level", default="easiest")
+    parser.add_argument(
+        "--least", type=float, default=50.0, help="percent within the bound of an agent that is published"
+    )
+    chosen = parser.parse_args()
+    rows = read_rows(chosen.table)
+    if chosen.what == "publish":
+        publish(rows, chosen.runs, chosen.least)
+    else:
+        page(rows, chosen.level)
+
+
+if __name__ == "__main__":
+    main()
