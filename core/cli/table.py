@@ -33,7 +33,7 @@ GOAL = 95.0
     show_default=True,
     help="What is measured; may be given several times.",
 )
-@click.option("--seed", default=0, show_default=True, help="Of the first agent of each puzzle.")
+@click.option("--first-seed", "seed", default=0, show_default=True, help="Of the first agent of each puzzle.")
 @click.option("--seeds", default=1, show_default=True, help="How many agents of each puzzle and recipe.")
 @click.option(
     "--unsolved", is_flag=True, help=f"Only puzzles that no row solves within the bound {GOAL:g}% of the time."
