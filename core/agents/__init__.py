@@ -33,7 +33,8 @@ Array = np.ndarray[Any, Any]
 class BatchPolicy(Protocol):
     """Any callable that chooses an action for each of n games.
 
-    If it has a method ``start(batch, random)`` too, that is called before the games of each batch begin.
+    If it has a method ``start(batch, random)`` too, that is called before the games of each batch begin. If it has a method
+    ``probabilities(observation, mask)``, a recording has them, and its actions are drawn by them.
     """
 
     def __call__(self, observation: Observation, mask: Array, random: np.random.Generator) -> Sequence[int] | Array:

@@ -126,13 +126,16 @@ class Agent:
     ) -> Any:  # noqa: ANN401 (one action, or an array of them)
         """The next action of a session; or those of many games, from their fields and masks."""
         if isinstance(seen, Session):
-            return int(_draw(self.probabilities(seen)[None], self._random)[0])
-        assert mask is not None
+            return int(draw(self.probabilities(seen)[None], self._random)[0])
         assert random is not None
-        return _draw(self._chances(seen, mask), random)
+        return draw(self.probabilities(seen, mask), random)
 
-    def probabilities(self, session: Session) -> Array:
-        """The chance of each action."""
+    def probabilities(self, seen: Session | Observation, mask: Array | None = None) -> Array:
+        """The chance of each action in a session; or in each of many games, from their fields and masks."""
+        if not isinstance(seen, Session):
+            assert mask is not None
+            return self._chances(seen, mask)
+        session = seen
         if (session.puzzle, session.params) != (self.puzzle, self.params):
             raise UnknownOption(
                 f"the agent plays {self.puzzle} {self.params}, not {session.puzzle} {session.params:.80}"
@@ -158,7 +161,7 @@ class Agent:
         return np.asarray(chances / chances.sum(-1, keepdims=True))
 
 
-def _draw(chances: Array, random: np.random.Generator) -> Array:
+def draw(chances: Array, random: np.random.Generator) -> Array:
     """An action for each game. The last legal one is there for a sum that rounding left below one."""
     totals = chances.cumsum(-1)
     return np.asarray((totals <= random.random(len(chances))[:, None] * totals[:, -1:]).sum(-1))
@@ -189,6 +192,11 @@ class Published:
         """The actions of many games."""
         assert self._agent is not None
         return np.asarray(self._agent(seen, mask, random))
+
+    def probabilities(self, seen: Observation, mask: Array) -> Array:
+        """The chance of each action in each of many games."""
+        assert self._agent is not None
+        return self._agent.probabilities(seen, mask)
 
     def _of(self, puzzle: str, params: str) -> Agent:
         for name in available():

@@ -14,7 +14,7 @@ from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT
 from ..task import Task, unknown_option
 from .evaluation_sets import evalset as frozen
 from .playing import Block, Outcome, Playing
-from .recording import Game, Header, Recorder
+from .recording import Game, Header, Recorder, as_shares
 from .results import PAPER_EPISODES, Result
 from .workers import Workers
 
@@ -61,13 +61,14 @@ class Job:
         for name, numbers in outcome.told.items():
             self.result.told.setdefault(name, []).extend(numbers)
         if self.recorder is not None:
-            games = []
-            for k, (actions, status, steps) in enumerate(
-                zip(outcome.actions, outcome.status, outcome.steps, strict=True)
-            ):
-                told = {name: numbers[k] for name, numbers in outcome.told.items()}
-                games.append(Game(self.game_id(first + k), actions, status, steps, told))
-            self.recorder.write(self.header, games)
+            self.recorder.write(self.header, self._games(first, outcome))
+
+    def _games(self, first: int, outcome: Outcome) -> Iterator[Game]:
+        """The games of a block for a recording, one by one: as lists of numbers all of them would fill the memory."""
+        for k, (actions, status, steps) in enumerate(zip(outcome.actions, outcome.status, outcome.steps, strict=True)):
+            told = {name: numbers[k] for name, numbers in outcome.told.items()}
+            likely = as_shares(outcome.probabilities[k]) if outcome.probabilities else []
+            yield Game(self.game_id(first + k), actions, status, steps, told, likely)
 
 
 def evaluate(

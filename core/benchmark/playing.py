@@ -9,7 +9,7 @@ module.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import agents
 from ..agents import BatchPolicy, ExpertPolicy
-from ..agents.published import SUFFIX, Published, read
+from ..agents.published import SUFFIX, Published, draw, read
 from ..batch import rollout
 from ..errors import NoPlan, UnknownOption, quote
 from ..session import Session
@@ -38,6 +38,8 @@ class Outcome(NamedTuple):
     """What was done in each, as a recording writes it; empty where nothing is recorded."""
     told: dict[str, list[int]]
     """What else is told of each, by name."""
+    probabilities: Sequence[np.ndarray[Any, Any]] = ()
+    """How likely each action was at each step of each; empty where nothing is recorded, or the policy does not tell."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +87,23 @@ def play_batch(policy: BatchPolicy, block: Block) -> Outcome:
         if hasattr(policy, "start"):
             policy.start(batch, random)
         step = batch.reset(block.seeds)
-        taken = list[Any]()
+        taken, likely = list[Any](), list[Any]()
+        tells = block.record and hasattr(policy, "probabilities")
         while not (step.ended != 0).all():
-            actions = np.asarray(policy(step.observation, step.mask, random))
+            if tells:
+                chances = policy.probabilities(step.observation, step.mask)  # type: ignore[attr-defined]
+                likely.append(chances.astype(np.float32))
+                actions = draw(chances, random)  # as the policy does, without asking the network twice
+            else:
+                actions = np.asarray(policy(step.observation, step.mask, random))
             step = batch.step(actions)
             if block.record:
                 taken.append(actions.astype(np.uint8))
         steps = step.steps.tolist()
         games = np.stack(taken, axis=1) if taken else ()
         actions_of = [as_text(row[:count].tobytes()) for row, count in zip(games, steps, strict=False)]
-        return Outcome(step.status.tolist(), steps, actions_of, {})
+        told = [np.array([row[k] for row in likely[:count]]) for k, count in enumerate(steps)] if likely else ()
+        return Outcome(step.status.tolist(), steps, actions_of, {}, told)
 
 
 def _play_expert(block: Block) -> Outcome:

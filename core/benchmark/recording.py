@@ -22,7 +22,7 @@ In the line of a game:
 - ``status`` (1 solved, -1 lost, 0 neither) and ``steps`` are what the player claims; ``puzzleport verify`` replays the game.
 - ``told``, where there is more to tell, has numbers by their names: turns, problems and tokens of a player in words.
 - ``probabilities``, where the player told them, has one list for each action that was taken: how likely each of the header's
-  actions was just then.
+  actions was just then, to four decimal places.
 
 A reader ignores members that it does not know. Blocks of games are compressed one by one, so that a run that was cut off
 goes on where its last whole block ended, and the file is the same, byte for byte, whoever played the blocks.
@@ -34,10 +34,12 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
+
+import numpy as np
 
 from .. import __version__
 from ..errors import quote
@@ -142,6 +144,12 @@ def as_text(actions: bytes | Sequence[int]) -> str:
     return bytes(actions).translate(_TO_TEXT).decode("ascii")
 
 
+def as_shares(probabilities: np.ndarray[Any, Any]) -> list[list[float]]:
+    """Probabilities as a recording writes them: four decimal places are enough to look at."""
+    shares: list[list[float]] = probabilities.astype(np.float64).round(4).tolist()
+    return shares
+
+
 _TO_TEXT = bytes(ord(DIGITS[number]) if number < len(DIGITS) else ord("?") for number in range(256))
 
 
@@ -175,15 +183,18 @@ class Recorder:
                     f"{self.path} has {header.puzzle} {header.params:.80} with other options: name another file"
                 )
 
-    def write(self, header: Header, games: Sequence[Game]) -> None:
+    def write(self, header: Header, games: Iterable[Game]) -> None:
         """Add a block of games, under a header where their setting is not the last one's."""
-        lines = [] if header == self._last else [{"format": FORMAT, **asdict(header)}]
+        lines = [] if header == self._last else [_line({"format": FORMAT, **asdict(header)})]
         for game in games:
-            lines.append({name: value for name, value in asdict(game).items() if value or name not in _OPTIONAL})
-        data = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode()
+            lines.append(_line({name: value for name, value in vars(game).items() if value or name not in _OPTIONAL}))
         with self.path.open("ab") as file:
-            file.write(gzip.compress(data, 6, mtime=0))
+            file.write(gzip.compress("".join(lines).encode(), 6, mtime=0))
         self._last = header
+
+
+def _line(row: dict[str, Any]) -> str:
+    return json.dumps(row, separators=(",", ":")) + "\n"
 
 
 def _whole_blocks(path: Path) -> tuple[list[Section], int]:

@@ -95,6 +95,11 @@ class _Section:
             raise BadRecording(f"{where}: the instance is {quote(game.game)}, but {wanted:.80} comes next")
         if len(game.actions) > self._task.max_steps:
             raise BadRecording(f"{where}: {len(game.actions):,} actions are more than the limit")
+        if game.probabilities and (
+            len(game.probabilities) != len(game.actions)
+            or any(len(row) != len(self.header.actions) for row in game.probabilities)
+        ):
+            raise BadRecording(f"{where}: the probabilities are not one for each action at each step")
         try:
             status, steps = self._replay(wanted, game.numbers)
         except (PuzzleError, ValueError) as error:

@@ -92,6 +92,27 @@ def test_evaluate_records_goes_on_and_verifies(tmp_path: Path) -> None:
     assert rows[0]["games"] == 130
 
 
+@pytest.mark.parametrize("by_file", [False, True])
+def test_a_trained_agent_records_how_likely_each_action_was(by_file: bool, tmp_path: Path) -> None:
+    path, agent = tmp_path / "run.jsonl.gz", pp.agents.load("net")
+    folder = Path(pp.agents.published.__file__).parent / "trained"
+    policy = str(folder / "net-easiest.safetensors") if by_file else "published"
+    arguments = ["evaluate", "--policy", policy, "--puzzle", "net", "--episodes", "6", "--seed", "3"]
+    assert CliRunner().invoke(main, [*arguments, "--record", str(path)]).exit_code == 0
+    (section,) = load(path)
+    for game in section.games:
+        session = pp.Session("net", game_id=game.game)
+        assert len(game.probabilities) == len(game.actions)
+        for action, chances in zip(game.numbers, game.probabilities, strict=True):
+            assert chances == pytest.approx(agent.probabilities(session), abs=0.0001)
+            session.step(action)
+        assert int(session.status) == game.status
+    # Whether it is recorded changes nothing of what is played.
+    alone = evaluate(policy, "net", agent.params, episodes=6, seed=3)
+    (replayed,) = verify(path).results
+    assert (replayed.status, replayed.steps) == (alone.status, alone.steps)
+
+
 def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
@@ -117,6 +138,7 @@ TAMPERED: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "actions are more than the limit": lambda lines: lines[1].update(actions="0" * 301),
     "at least one episode": lambda lines: lines[0].update(max_steps=0),
     "did you mean|no puzzle": lambda lines: lines[0].update(puzzle="slants"),
+    "the probabilities are not": lambda lines: lines[1].update(probabilities=[[1.0]]),
     "an action of": lambda lines: lines[1].update(actions="Z" + lines[1]["actions"][1:]),
 }
 

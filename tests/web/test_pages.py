@@ -267,3 +267,49 @@ def test_a_recording_forwards_and_backwards(module, browser, tmp_path):
         at(0)
         assert not quiet(browser)
         server.shutdown()
+
+
+def test_what_evaluate_records_opens_with_the_agents_probabilities(module, browser, tmp_path):
+    from click.testing import CliRunner
+
+    from puzzleport.benchmark.recording import load
+    from puzzleport.cli import main
+    from puzzleport.studio import Studio, recorded_lines
+
+    path = tmp_path / "run.jsonl.gz"
+    words = ["evaluate", "--policy", "published", "--puzzle", "net", "--episodes", "3", "--seed", "3", "--record"]
+    assert CliRunner().invoke(main, [*words, str(path)]).exit_code == 0
+    assert CliRunner().invoke(main, ["verify", str(path)]).exit_code == 0
+    (section,) = load(path)
+    game = section.games[1]
+    assert any(0.01 < share < 0.99 for row in game.probabilities for share in row)  # else all bars would look alike
+    with Studio(recorded=recorded_lines(path), folder=module) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        visit(browser, server.address)
+        choose(browser, "game", "1")
+        until(browser, f"document.querySelector('output').textContent === 'step 0 of {len(game.actions)}'")
+
+        def at(step):
+            assert text(browser, "output") == f"step {step} of {len(game.actions)}"
+            buttons = browser.find_elements("css selector", ".pp-action")
+            labels = [one.get_attribute("aria-label") for one in buttons]
+            bars = [one.value_of_css_property("background-size").split()[0] for one in buttons]
+            taken = [number for number, one in enumerate(buttons) if "pp-next" in one.get_attribute("class")]
+            if step == len(game.actions):
+                assert (labels, taken) == (section.header.actions, [])
+                return
+            shares = [100 * share for share in game.probabilities[step]]
+            assert [float(label.split(", ")[1].split()[0]) for label in labels] == pytest.approx(shares, abs=0.51)
+            assert [float(bar.removesuffix("%")) for bar in bars] == pytest.approx(shares, abs=0.01)
+            assert taken == [game.numbers[step]]
+
+        at(0)
+        for step in range(1, len(game.actions) + 1):
+            browser.find_element("css selector", "[aria-label='a step on']").click()
+            at(step)
+        assert status(browser) == "solved"
+        for step in reversed(range(len(game.actions))):
+            browser.find_element("css selector", "[aria-label='a step back']").click()
+            at(step)
+        assert not quiet(browser)
+        server.shutdown()
