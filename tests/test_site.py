@@ -136,3 +136,15 @@ def test_the_filters_of_the_gallery(site, browser):
     browser.find_element("css selector", "[data-filter=hidden]").click()
     assert browser.execute_script(count) == 3
     assert browser.find_element("css selector", ".filters .count").text == "3 of 40"
+
+
+def test_the_site_is_dark_where_the_system_is(site, browser):
+    """Also after a first visit by day: what the reader did not choose is not kept."""
+    seen = []
+    for scheme in ("light", "dark", "light"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        browser.get(site[1] + "play/")
+        seen.append(browser.execute_script("return document.body.dataset.mdColorScheme"))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert seen == ["default", "slate", "default"]
