@@ -285,6 +285,7 @@ export class Board {
         // A plan holds as long as the game follows it.
         if (event === this.plan[0]) this.plan.shift();
         else if (session.outcome.changed) this.plan = [];
+        this.#chances = this.player.value === "trained" && this.policy ? this.policy.probabilities(session) : null;
       }
       this.#show();
     } catch (thrown) {
@@ -442,8 +443,6 @@ export class Board {
         if (this.session.puzzle.hidden && !session.outcome.ended && !this.#running) await this.#think();
       } else if (this.player.value === "trained" && this.policy) {
         this.do(draw(this.policy.probabilities(session)));
-        this.#chances = this.policy.probabilities(session);
-        this.#show();
       } else if (this.player.value === "masked") {
         this.do(draw(mask.some(Boolean) ? mask.map(Number) : mask.map(() => 1)));
       } else if (this.player.value === "random") {

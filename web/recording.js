@@ -61,16 +61,16 @@ export class Replay {
     const button = (/** @type {string} */ text, /** @type {string} */ title, /** @type {() => void} */ onclick) =>
       make("button", { type: "button", class: "pp-button", title, "aria-label": title, onclick }, text);
     const told = /** @type {Record<string, string>} */ ({ 1: "solved", 0: "not solved", "-1": "lost" });
-    this.choose = make("select", { "aria-label": "game", onchange: () => this.open(Number(this.choose.value)) },
+    this.choose = make("select", { class: "pp-games", "aria-label": "game", onchange: () => this.open(Number(this.choose.value)) },
       ...games.map(({ header, game, status, keys }, i) =>
         make("option", { value: String(i) }, `${header.policy}: ${header.puzzle} ${game}, ${told[status] ?? status}, ${keys.length} steps`)));
     this.place = make("input", { type: "range", min: "0", value: "0", "aria-label": "step", oninput: () => this.seek(Number(this.place.value)) });
     this.count = make("output");
     this.runButton = button("run", "run", () => this.run());
     root.replaceChildren(make("div", { class: "pp-row" }, this.choose),
-      make("div", { class: "pp-row pp-replay" }, button("⏮", "to the start", () => this.seek(0)),
+      make("div", { class: "pp-row pp-replay" }, button("|◀", "to the start", () => this.seek(0)),
         button("◀", "a step back", () => this.seek(this.#at - 1)), button("▶", "a step on", () => this.seek(this.#at + 1)),
-        button("⏭", "to the end", () => this.seek(this.#game.keys.length)), this.runButton, this.place, this.count));
+        button("▶|", "to the end", () => this.seek(this.#game.keys.length)), this.runButton, this.place, this.count));
     root.classList.add("pp");
   }
 

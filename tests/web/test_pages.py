@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import functools
+import io
+import re
 import threading
 import time
-from urllib.parse import quote
+from collections import Counter
+from urllib.parse import quote, unquote
 
 import pytest
+from PIL import Image
 
 import puzzleport as pp
 from puzzleport.benchmark.recording import Game, Header, Recorder, as_text
@@ -113,6 +117,64 @@ def test_a_trained_policy_plays(address, browser):
     assert not quiet(browser)
 
 
+def test_the_bars_follow_what_you_do(address, browser):
+    agent = pp.agents.load("net")
+    session = pp.Session("net", agent.params, 1)
+    visit(browser, address, "net", f"{agent.params}#1")
+    choose(browser, "player", "trained")
+    until(browser, "document.querySelector('.pp-action').getAttribute('aria-label').endsWith('percent')")
+    told = []
+    keys = {"UP": UP, "DOWN": DOWN, "LEFT": LEFT, "RIGHT": RIGHT, "SELECT": ENTER}
+    for _ in range(4):
+        action = session.actions[int(agent.probabilities(session).argmax())]
+        browser.find_element("css selector", BOARD).send_keys(keys[action])
+        session.step(action)
+        buttons = browser.find_elements("css selector", ".pp-action")
+        told.append([float(one.get_attribute("aria-label").split(", ")[1].split()[0]) for one in buttons])
+        assert told[-1] == pytest.approx(100 * agent.probabilities(session), abs=0.51)
+    assert len({tuple(row) for row in told}) > 1  # else bars that stay as they are would pass
+
+
+def luminance(colour):
+    """Of red, green and blue, as https://www.w3.org/TR/WCAG22/#dfn-relative-luminance has it."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_grids_and_bars_are_readable(address, browser, scheme):
+    """The contrasts that WCAG asks for: 4.5 for text, 3 for what else tells something."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    try:
+        visit(browser, address, "net", f"{pp.agents.load('net').params}#1")
+        choose(browser, "player", "trained")
+        until(browser, "document.querySelector('.pp-action').getAttribute('aria-label').endsWith('percent')")
+
+        def colours(selector):
+            picture = browser.find_element("css selector", selector).screenshot_as_png
+            return Counter(Image.open(io.BytesIO(picture)).convert("RGB").getdata())
+
+        paper = colours("body").most_common(1)[0][0]
+        assert (luminance(paper) < 0.1) == (scheme == "dark")
+        # Digits are thin, and few of their pixels have their full colour.
+        assert max(contrast(paper, one) for one in colours(".pp-fields canvas")) >= 4.5
+        likely = "[...document.querySelectorAll('.pp-action')].find(one => one.ariaLabel.includes(' 100 '))"
+        bar = browser.execute_script(f"return getComputedStyle({likely}).backgroundImage")
+        tint = [int(number) for number in re.findall(r"\d+", bar)[:3]]
+        assert contrast(paper, tint) >= 3
+        assert tuple(tint) in colours(".pp-actions")
+        ink = browser.execute_script("return getComputedStyle(document.querySelector('[role=status]')).color")
+        assert contrast(paper, [int(number) for number in re.findall(r"\d+", ink)[:3]]) >= 4.5
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 @pytest.mark.parametrize("width", [1400, 400])
 def test_every_puzzle_fits_at_human_level(address, browser, width):
     width_of(browser, width)
@@ -186,6 +248,43 @@ def test_a_link_leads_to_the_same_position(address, browser):
     browser.get(link)
     until(browser, "document.body?.dataset.ready")
     assert text(browser, "[role=status]").split("reward 0")[1] == told.split("reward 0")[1]
+
+
+@pytest.mark.parametrize(("puzzle", "params", "across"), [("net", "5x5", 0), ("bridges", "7x7", 0.35)])
+def test_a_finger_does_what_the_mouse_does(address, browser, puzzle, params, across):
+    """A tap turns a tile of Net; a finger that is drawn along makes a bridge. The page does not scroll by it."""
+    width_of(browser, 400)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        visit(browser, address, puzzle, f"{params}#1")
+        browser.execute_script(f"document.querySelector('{BOARD}').scrollIntoView()")
+        where = browser.execute_script(f"return document.querySelector('{BOARD}').getBoundingClientRect().toJSON()")
+        scrolled = browser.execute_script("return window.scrollY")
+
+        def touch(kind, *points):
+            browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
+
+        session = pp.Session(puzzle, params, 1)
+        for place in range(1, 10):
+            x, y = where["x"] + where["width"] * place / 10, where["y"] + where["height"] * place / 10
+            touch("touchStart", {"x": x, "y": y})
+            if across:
+                touch("touchMove", {"x": x + where["width"] * across / 2, "y": y})
+                touch("touchMove", {"x": x + where["width"] * across, "y": y})
+            touch("touchEnd")
+        assert browser.execute_script("return window.scrollY") == scrolled
+        browser.find_element("xpath", "//button[text()='copy link']").click()
+        events = re.findall(r"\((\d+),(\d+),(\d+),(-?\d+),(-?\d+)\)", unquote(browser.current_url))
+        assert {event[2] for event in events} == ({"0", "1", "2"} if across else {"0", "2"})
+        for side, button, gesture, x, y in (map(int, event) for event in events):
+            session.mouse(("press", "drag", "release")[gesture], x, y, width=side, height=side, button=button)
+        assert session.moves > 0
+        assert f"moves {session.moves} " in text(browser, "[role=status]")
+        browser.find_element("css selector", "summary").click()
+        assert until(browser, "document.querySelector('.pp-words').textContent") == session.text()
+        assert not quiet(browser)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
 
 
 @pytest.mark.parametrize(
