@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -32,7 +33,9 @@ def run(*command: str | Path, **options) -> None:
 
 def make_wheel(out: Path) -> Path:
     """A wheel from the present sources; ninja finds the objects of the editable install."""
-    run(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", out, ROOT)
+    with (ROOT / "build" / "wheel.lock").open("w") as lock:  # the build has one folder, and tests run side by side
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", out, ROOT)
     (made,) = out.glob("puzzleport-*.whl")
     return made
 
@@ -75,7 +78,6 @@ def link_distributions(wanted: list[str], into: Path) -> None:
         wanted += [need for need in found.requires or () if "extra ==" not in need]
 
 
-# One test, since the build has one folder and may not run twice at a time.
 def test_a_wheel_has_all_files_and_alone_runs_the_core_tests(tmp_path):
     wheel = make_wheel(tmp_path)
     if sys.platform == "linux":
