@@ -14,7 +14,7 @@ from puzzleport.agents import search
 
 from .. import torture
 
-SUBJECTS = {"pairs": ["session", "batch", "tree"], "forks": ["session", "batch"], "forged": ["bridges"]}
+SUBJECTS = {"pairs": ["session", "batch", "tree", "gymnasium"], "forks": ["session", "batch"], "forged": ["bridges"]}
 
 
 @pytest.mark.parametrize("kind", torture.KINDS)
