@@ -385,6 +385,10 @@ def test_what_evaluate_records_opens_with_the_agents_probabilities(module, brows
     with Studio(recorded=recorded_lines(path), folder=module) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         visit(browser, server.address)
+        for width in (1400, 400):
+            width_of(browser, width)
+            wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+            assert wide[0] <= wide[1]
         choose(browser, "game", "1")
         until(browser, f"document.querySelector('output').textContent === 'step 0 of {len(game.actions)}'")
 
