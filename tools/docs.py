@@ -102,7 +102,7 @@ Random play: every action equally likely, 1,000 games of at most 10,000 steps ([
 | [Random play](random.md) | the paper's figures again: 37 of 43 settings within 3 points of success and 15% of length |
 | [Within the bound](random.md#within-the-papers-bound) | random legal actions solve {chance}% of the easiest games, on average |
 | [Experts](experts.md) | {solved} of {seeds} games solved, in {settings} settings at the paper's two levels, by keys alone |
-| [Agents that have learned](agents.md) | {learned} of 40 puzzles solved within the bound in at least 95% of games; by chance {lucky} |
+| [Agents that have learned](agents.md) | {learned} of 40 puzzles solved within the bound in 95% of games; by chance {lucky} |
 | [Trained agents](trained.md) | MaskablePPO after 300,000 steps: {trained} |
 | [Demonstrations](demonstrations.md) | imitating the expert solves Solo, Loopy and Pearl, which no agent of the paper did |
 | [Speed](speed.md) | {speed} steps a second from a batch on two cores, with observations and masks |
