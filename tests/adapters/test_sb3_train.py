@@ -210,7 +210,8 @@ def test_settings_that_an_algorithm_has_not_are_named_with_those_that_it_has(tmp
 
 
 def test_device_and_tensorboard_log_may_be_set(tmp_path):
-    words = "train --puzzle fifteen --steps 64 --num-envs 2 --episodes 0 --set device=auto --reward solved=2,step=-0.5"
+    words = "train --algo sb3-maskable-ppo --puzzle fifteen --steps 64 --num-envs 2 --episodes 0 --set device=auto"
+    words += " --reward solved=2,step=-0.5"
     logs = tmp_path / "logs-of-mine"
     done = CliRunner().invoke(
         main, [*words.split(), "--set", f"tensorboard_log={logs}", "--out", str(tmp_path / "run")]

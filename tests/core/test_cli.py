@@ -58,7 +58,10 @@ def run(tmp_path, monkeypatch):
     ("words", "said"),
     [
         ("evaluate --puzzle brigdes", "did you mean 'bridges'"),
-        ("evaluate --puzzle fifteen --level hard", "'hard' is no level (easiest, human, default, paper)"),
+        (
+            "evaluate --puzzle fifteen --level hard",
+            "'hard' is no level (easiest, human, default, paper, ladder, rung1)",
+        ),
         ("evaluate --puzzle fifteen --level 2y2", "no parameter string"),
         ("train --puzzle fifteen --level paper", "'paper' is no level (easiest, human, default)"),
         ("generate fifteen --level hard --out bank.csv", "'hard' is no level (easiest, human, default)"),

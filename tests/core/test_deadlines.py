@@ -95,9 +95,9 @@ INTERRUPTED = textwrap.dedent("""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     pp.set_max_cells(2**24)
     session = pp.Session("samegame", "2000x2000c3s2r", 1)
-    saved, game_id = session.save(), session.game_id
+    saved, game_id, sizes = session.save(), session.game_id, iter(range(4000, 4096))
     calls = {
-        "pixels": lambda: session.pixels(4096, 4096),
+        "pixels": lambda: session.pixels(next(sizes), 4096),  # of another size each time: an unchanged picture is a copy
         "text": session.text,
         "save": session.save,
         "load": lambda: pp.Session.load(saved),
