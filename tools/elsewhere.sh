@@ -12,7 +12,7 @@ suite=${1:?usage: tools/elsewhere.sh SUITE [ARCH]}
 here=$(dpkg --print-architecture)
 arch=${2:-$here}
 root=$PWD/build/elsewhere/$suite-$arch
-mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -1)}
+mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p)}
 [ -n "$mirror" ] || { echo "apt has no source here: MIRROR=URL names one" >&2; exit 2; }
 tests=${TESTS:-$(echo tests/core/test_{session,batch,save,golden,threads,buffers}.py)}
 command -v debootstrap >/dev/null || { echo "needs debootstrap: apt-get install debootstrap" >&2; exit 2; }
