@@ -250,10 +250,13 @@ def _archive_uris() -> list[str]:
     Security updates and vendors' archives do not have the package, and would each cost failed requests.
     """
     asked = ["apt-get", "indextargets", "--no-release-info", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)"]
-    shown = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if done.returncode:
+        cause = (done.stderr.strip().splitlines() or ["it says nothing"])[0]
+        raise EngineNotFound(f"the engine's source is not cached and apt-get cannot tell its archives: {cause}")
     releases = RELEASES | {_codename()}
     found = set()
-    for line in shown.splitlines():
+    for line in done.stdout.splitlines():
         uri, release, component = (*line.split(), "", "", "")[:3]
         usual = re.search(r"/(debian|ubuntu|ubuntu-ports)/?$", uri)
         if usual or (release in releases and component in {"main", "universe"}):

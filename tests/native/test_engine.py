@@ -221,6 +221,14 @@ def test_archives_are_found_in_every_form(engine, tmp_path, monkeypatch, shown, 
     assert engine._archive_uris() == found
 
 
+def test_what_apt_fails_at_is_said(engine, tmp_path, monkeypatch):
+    (tmp_path / "apt-get").write_text("#!/bin/sh\necho 'E: Unable to mkstemp' >&2\nexit 100\n")
+    (tmp_path / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(engine.EngineNotFound, match="E: Unable to mkstemp"):
+        engine._archive_uris()
+
+
 @pytest.mark.parametrize(
     ("hidden", "said"),
     [("compiler", "no C compiler"), ("headers", "headers are missing"), ("venv", "venv is missing")],
