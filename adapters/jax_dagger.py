@@ -18,13 +18,13 @@ from puzzleport.adapters.jax_train import (
     Array,
     Model,
     Weights,
-    expert_steps,
     first_sight,
     joined,
     log_chances,
     withheld,
 )
 from puzzleport.agents import ExpertPolicy, network
+from puzzleport.benchmark.learned import expert_steps
 
 try:
     import jax

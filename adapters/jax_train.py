@@ -21,8 +21,9 @@ import numpy as np
 import puzzleport as pp
 from puzzleport.adapters.jax import PuzzleEnv
 from puzzleport.agents import ExpertPolicy, network, published
-from puzzleport.benchmark.learned import instances
+from puzzleport.benchmark.learned import expert_steps, instances
 from puzzleport.benchmark.results import as_csv
+from puzzleport.benchmark.score import path_weighted
 from puzzleport.files import aside, write
 
 try:
@@ -248,7 +249,7 @@ class Validation:
         handle, timestep = self.env.reset(seed=self.seeds)
         told = self._play(weights, handle, timestep, jax.random.key(seed), jnp.float32(temperature))
         solved, length = (np.asarray(one) for one in told)
-        weighted = solved * self.expert / np.maximum(self.expert, length)
+        weighted = path_weighted(solved, length, self.expert)
         mean = float(length[solved].mean()) if solved.any() else float("nan")
         return Score(float(solved.mean()), float(weighted.mean()), mean, temperature)
 
@@ -259,20 +260,6 @@ class Validation:
     def close(self) -> None:
         """Free the games."""
         self.env.close()
-
-
-def expert_steps(task: pp.Task, seeds: list[int]) -> Array:
-    """How many steps the expert takes on each instance; the limit where it does not solve it."""
-    expert, found = ExpertPolicy(task.puzzle), []
-    for seed in seeds:
-        with task.session(seed) as session:
-            try:
-                while not session.ended:
-                    session.step(expert(session))
-            except pp.NoPlan:
-                pass
-            found.append(session.steps if session.status > 0 else task.max_steps)
-    return np.array(found)
 
 
 # ---- runs

@@ -78,17 +78,23 @@ def link_distributions(wanted: list[str], into: Path) -> None:
         wanted += [need for need in found.requires or () if "extra ==" not in need]
 
 
+def install_alone(wheel, folder, distributions):
+    """A fresh venv with the wheel, and of the packages here only those that are named: its Python, and its packages' folder."""
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
+    python = folder / "venv" / "bin" / "python"
+    (site,) = (folder / "venv").glob("lib/python*/site-packages")
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel)
+    link_distributions(distributions, folder / "others")
+    (site / "others.pth").write_text(f"{folder / 'others'}\n")
+    return python, site
+
+
 def test_a_wheel_has_all_files_and_alone_runs_the_core_tests(tmp_path):
     wheel = make_wheel(tmp_path)
     if sys.platform == "linux":
         wheel = repaired(wheel, tmp_path / "repaired")
     check_content(wheel)
-    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
-    python = tmp_path / "venv" / "bin" / "python"
-    (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel)
-    link_distributions(["numpy", "cffi", "pytest", "hypothesis"], tmp_path / "others")
-    (site / "others.pth").write_text(f"{tmp_path / 'others'}\n")
+    python, site = install_alone(wheel, tmp_path, ["numpy", "cffi", "pytest", "hypothesis"])
 
     for name in ("__init__.py", "conftest.py", "core/__init__.py", *(f"core/{name}" for name in TESTS)):
         (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ..agents import ExpertPolicy
 from ..agents.published import Agent
-from ..batch import rollout
-from ..errors import NoPlan
 from ..files import write
 from ..puzzle_spec import optimal_steps
 from ..task import Task
 from .evaluation_sets import evalset
+from .playing import NAMED, Block
 from .results import as_csv
+from .score import path_weighted
 
 Array = np.ndarray[Any, Any]
 EVALSET = "v1"
@@ -65,7 +64,7 @@ class Played:
     def figures(self, name: str, bound: int, expert: Array) -> dict[str, Any]:
         """Columns of a row: success within all steps and within the bound, mean steps, and success weighted by path length."""
         count = len(self.solved)
-        weighted = self.solved * expert[:count] / np.maximum(expert[:count], np.maximum(self.steps, 1))
+        weighted = path_weighted(self.solved, self.steps, expert[:count])
         return {
             f"{name}_episodes": count,
             f"{name}_success": round(100 * float(self.solved.mean()), 2),
@@ -102,21 +101,14 @@ def play_agent(agent: Agent, task: Task, seeds: Sequence[int], *, temperature: f
 
 def play_baseline(name: str, task: Task, seeds: Sequence[int], threads: int = 1) -> Played:
     """The same for what needs no training."""
-    if name != "expert":
-        which = {"policy": name, "seeds": list(seeds), "max_steps": task.max_steps, "threads": threads}
-        played = rollout(task.puzzle, task.params, **which)  # type: ignore[arg-type]
-        return Played(played.solved, played.steps)
-    expert, solved, steps = ExpertPolicy(task.puzzle), [], []
-    for seed in seeds:
-        with task.session(seed) as session:
-            try:
-                while not session.ended:
-                    session.step(expert(session))
-            except NoPlan:
-                pass
-            solved.append(session.status > 0)
-            steps.append(session.steps)
-    return Played(np.array(solved), np.array(steps))
+    played = NAMED[name](Block(task, list(seeds), threads))
+    return Played(np.array(played.status) > 0, np.array(played.steps))
+
+
+def expert_steps(task: Task, seeds: Sequence[int]) -> Array:
+    """How many steps the expert takes on each instance; the task's limit where it does not solve it."""
+    played = play_baseline("expert", task, seeds)
+    return np.where(played.solved, played.steps, task.max_steps)
 
 
 def measure(agent: Agent, *, episodes: int, unseen: Array | None = None) -> dict[str, Any]:
@@ -129,8 +121,7 @@ def measure(agent: Agent, *, episodes: int, unseen: Array | None = None) -> dict
     """
     task = Task(agent.puzzle, agent.params)
     bound, seeds = optimal_steps(agent.puzzle, agent.params), instances(task, episodes)
-    by_expert = play_baseline("expert", task, seeds)
-    expert = np.where(by_expert.solved, by_expert.steps, task.max_steps)
+    expert = expert_steps(task, seeds)
     played = {
         temperature: play_agent(agent, task, seeds, temperature=temperature)
         for temperature in dict.fromkeys((1.0, 0.0, agent.temperature))

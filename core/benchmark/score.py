@@ -37,6 +37,11 @@ def expert_steps(puzzle: str, game_id: str) -> int:
         return session.steps if session.status == Status.SOLVED else bound(puzzle, game_id)
 
 
+def path_weighted(solved: Array, steps: Array, expert: Array) -> Array:
+    """SPL of each game."""
+    return np.where(solved, expert / np.maximum(np.maximum(expert, steps), 1), 0.0)
+
+
 @dataclass(frozen=True)
 class Setting:
     """One puzzle with one setting of parameters: a figure for each measure, run and instance."""
@@ -50,9 +55,9 @@ class Setting:
     def of(cls, puzzle: str, params: str, runs: Sequence[tuple[list[int], list[int]]], expert: list[int]) -> Setting:
         """From status and steps of the same instances in each run, and the expert's steps."""
         status, steps = np.array([run[0] for run in runs]), np.array([run[1] for run in runs])
-        solved, best = status == Status.SOLVED, np.array(expert)
+        solved = status == Status.SOLVED
         within = solved & (steps <= bound(puzzle, params))
-        spl = np.where(solved, best / np.maximum(np.maximum(best, steps), 1), 0.0)
+        spl = path_weighted(solved, steps, np.array(expert))
         return cls(puzzle, params, np.stack([solved.astype(float), within.astype(float), spl]))
 
 

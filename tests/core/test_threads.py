@@ -19,12 +19,7 @@ import pytest
 import puzzleport as pp
 from puzzleport.agents import search
 
-
-def run(program: str, *, seconds: int = 60) -> str:
-    """Run a program in a process of its own; its death or an error is a failure."""
-    start = "import os, signal, sys, threading, time\nimport numpy as np\nimport puzzleport as pp\n"
-    told = {
-        "together": """
+TOGETHER = """
 def together(*jobs, seconds=1.0):
     '''Every job again and again in a thread of its own; what is refused is fine, anything else is told.'''
     sys.setswitchinterval(1e-5)
@@ -43,8 +38,12 @@ def together(*jobs, seconds=1.0):
     for thread in team: thread.join()
     assert not wrong, wrong
 """
-    }
-    whole = start + told["together"] + textwrap.dedent(program)
+
+
+def run(program: str, *, given: str = "", seconds: int = 60) -> str:
+    """Run a program in a process of its own, after what it is given; its death or an error is a failure."""
+    start = "import os, signal, sys, threading, time\nimport numpy as np\nimport puzzleport as pp\n"
+    whole = start + TOGETHER + given + textwrap.dedent(program)
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", whole],
         capture_output=True,
@@ -353,25 +352,32 @@ def test_a_fork_in_a_signal_handler_in_the_middle_of_a_batchs_call():
 # ---- The end ----
 
 
+BUSY = """
+def generate():
+    while True:
+        try:
+            pp.Session("pattern", "3x50", 1, timeout=0.05)
+        except pp.GenerationTimeout:
+            pass
+def roll():
+    while True:
+        pp.rollout("net", "5x5", episodes=50, max_steps=3000, threads=2)
+def be_busy():
+    for work in (generate, generate, roll):
+        threading.Thread(target=work, daemon=True).start()
+"""
+"""For programs that end while daemon threads are in the engine."""
+
+
 def test_the_interpreter_exits_while_daemon_threads_are_in_the_engine():
     """They must not ask a Python that is gone whether there was a Ctrl-C."""
-    program = textwrap.dedent("""
-        import threading, time
-        import puzzleport as pp
-        session = pp.Session("pattern", "10x10", 1)
-        def generate():
-            while True:
-                try:
-                    pp.Session("pattern", "3x50", 1, timeout=0.05)
-                except pp.GenerationTimeout:
-                    pass
-        def roll():
-            while True:
-                pp.rollout("net", "5x5", episodes=50, max_steps=3000, threads=2)
-        for work in (generate, generate, roll):
-            threading.Thread(target=work, daemon=True).start()
-        time.sleep(0.08)
-    """)
+    program = f"""import threading, time
+import puzzleport as pp
+{BUSY}
+session = pp.Session("pattern", "10x10", 1)
+be_busy()
+time.sleep(0.08)
+"""
     ended = [subprocess.run([sys.executable, "-c", program], check=False).returncode for _ in range(8)]
     assert ended == [0] * 8
 
@@ -383,27 +389,18 @@ def test_the_interpreter_exits_two_hundred_times():
     run(
         """
         import random
-        def generate():
-            while True:
-                try:
-                    pp.Session("pattern", "3x50", 1, timeout=0.05)
-                except pp.GenerationTimeout:
-                    pass
-        def roll():
-            while True:
-                pp.rollout("net", "5x5", episodes=50, max_steps=3000, threads=2)
         random.seed(1)
         ended = []
         for _ in range(200):
             wait = random.random() * 0.1
             child = os.fork()
             if child == 0:
-                for work in (generate, generate, roll):
-                    threading.Thread(target=work, daemon=True).start()
+                be_busy()
                 time.sleep(wait)
                 sys.exit()
             ended.append(os.waitpid(child, 0)[1])
         assert ended == [0] * 200, ended
         """,
+        given=BUSY,
         seconds=1700,
     )

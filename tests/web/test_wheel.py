@@ -6,13 +6,12 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import urllib.request
 import zipfile
 
 import pytest
 
-from ..test_packaging import ROOT, link_distributions, make_wheel, run
+from ..test_packaging import ROOT, install_alone, make_wheel
 
 pytestmark = pytest.mark.slow
 
@@ -24,12 +23,7 @@ def test_a_wheel_shows_a_recording_and_says_what_to_do_without_the_module(module
     pages = {path.name for path in (ROOT / "web").iterdir()}
     assert {f"puzzleport/web/{name}" for name in pages | {"puzzleport.wasm"}} <= names
 
-    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
-    python = tmp_path / "venv" / "bin" / "python"
-    (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel)
-    link_distributions(["numpy", "cffi", "click", "rich"], tmp_path / "others")
-    (site / "others.pth").write_text(f"{tmp_path / 'others'}\n")
+    python, site = install_alone(wheel, tmp_path, ["numpy", "cffi", "click", "rich"])
     options = {"cwd": tmp_path, "env": {"PATH": "", "HOME": str(tmp_path)}, "text": True}
     puzzleport = [str(python), "-m", "puzzleport"]
     words = ["evaluate", "--policy", "published", "--puzzle", "net", "--episodes", "2", "--record", "run.jsonl.gz"]
