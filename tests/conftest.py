@@ -32,6 +32,16 @@ def levels(puzzle: str) -> list[str]:
     return list(dict.fromkeys([about.easiest_params, about.human_params, about.default_params]))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest starts first, so that no worker waits at the end for another's one test."""
+
+    def soon(item: pytest.Item) -> tuple[float, bool]:
+        allowed = item.get_closest_marker("timeout")
+        return -float(allowed.args[0]) if allowed else 0.0, item.get_closest_marker("slow") is None
+
+    items.sort(key=soon)
+
+
 @pytest.fixture(params=PUZZLES)
 def puzzle(request: pytest.FixtureRequest) -> str:
     return request.param

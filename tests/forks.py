@@ -13,7 +13,6 @@ import os
 import runpy
 import subprocess
 import sys
-import traceback
 from pathlib import Path
 
 READY = (
@@ -55,26 +54,13 @@ def run(script: str, arguments: list[str], cwd: str, out: str, err: str) -> int:
     if child:
         _, status = os.waitpid(child, 0)
         return os.waitstatus_to_exitcode(status)
-    code = 1
-    try:
-        os.chdir(cwd)
-        for stream, path in ((1, out), (2, err)):
-            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), stream)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        sys.argv, sys.path[0] = [script, *arguments], str(Path(script).parent)
-        runpy.run_path(script, run_name="__main__")
-        code = 0
-    except SystemExit as error:
-        code = error.code if isinstance(error.code, int) else int(error.code is not None)
-        if not isinstance(error.code, int) and error.code is not None:
-            print(error.code, file=sys.stderr)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(Exception):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code)
+    os.chdir(cwd)
+    for stream, path in ((1, out), (2, err)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), stream)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.argv, sys.path[0] = [script, *arguments], str(Path(script).parent)
+    runpy.run_path(script, run_name="__main__")
+    sys.exit(0)  # as a script ends: what is registered for the end runs too, and an error is shown
 
 
 def main() -> None:
