@@ -129,7 +129,8 @@ class Task:
                     f"{self.puzzle}: the game {self.game_id:.80} has other parameters than {self.params}"
                 )
             settle("params", params)
-        settle("params", canonical_params(self.puzzle, self.params))
+        else:
+            settle("params", canonical_params(self.puzzle, self.params))
         if self.seed is not None:
             settle("seed", check_seed(self.seed))
         settle("undo", bool(self.undo))

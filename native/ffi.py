@@ -13,6 +13,7 @@ from cffi import FFI
 CDEF = """
 enum pz_error { PZ_OK, PZ_BAD_PARAMS, PZ_BAD_ID, PZ_TIMEOUT, PZ_ENGINE, PZ_INTERRUPTED, PZ_NO_SOLUTION, PZ_CORRUPT, PZ_NO_PLAN,
     PZ_BAD_ACTION, ... };
+enum pz_params_use { PZ_TO_READ, PZ_TO_PLAY, PZ_TO_GENERATE, ... };
 #define PZ_FLAG_UNDO ...
 #define PZ_FLAG_HISTORY ...
 #define PZ_UNDO ...
@@ -42,7 +43,7 @@ size_t pz_live_pools(void);
 int pz_count(void);
 const pz_puzzle *pz_puzzle_at(int index);
 const char *pz_last_error(void);
-int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical);
+int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int use, const char **canonical);
 int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps);
 int pz_least_picture(const pz_puzzle *puzzle, const char *params, int *width, int *height);
 int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout);

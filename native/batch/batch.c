@@ -306,7 +306,8 @@ int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result)
 {
     *result = NULL;
     const char *canonical;
-    int error = pz_params_canonical(task->puzzle, task->params ? task->params : "", 1, 1, &canonical);
+    int error = pz_params_canonical(task->puzzle, task->params ? task->params : "",
+                                    task->desc ? PZ_TO_PLAY : PZ_TO_GENERATE, &canonical);
     if (error) return error;
     pz_batch *b = calloc(1, sizeof *b);
     if (!b) return pz_refuse(PZ_ENGINE, "out of memory");

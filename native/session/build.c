@@ -117,7 +117,7 @@ void pz_generate(pz_session *s)
 void pz_build(pz_session *s)
 {
     const game *engine = s->puzzle->engine;
-    s->params = pz_decode(s->puzzle, s->params_text, true);
+    s->params = pz_decode(s->puzzle, s->params_text, s->seed != NULL);
     s->params_text = engine->encode_params(s->params, true);
     if (s->puzzle->stack_per_cell) {
         s->stack_needed = STACK_SPARE + (size_t)(s->puzzle->stack_per_cell * count_cells(s->puzzle, s->params));
@@ -195,6 +195,7 @@ static void start_game(pz_session *s, void *context)
     s->params_text = wanted->params ? dupstr(wanted->params) : NULL;
     s->seed = wanted->seed ? dupstr(wanted->seed) : NULL;
     s->desc = wanted->desc ? dupstr(wanted->desc) : NULL;
+    s->ruled = s->seed && !s->desc;
     pz_build(s);
     pz_name_instance(s);
     /* The engine lets descriptions pass that no generator would write. */
