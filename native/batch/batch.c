@@ -28,6 +28,7 @@ struct pz_batch {
     slot *slots;
     pz_layout layout;
     int n_actions;
+    bool uncounted;
     /* A fork may come in the middle of any write, so what is bound changes by one pointer. */
     pz_batch_buffers both[2], asked; /* asked: for pictures of the moment */
     const pz_batch_buffers *buffers;
@@ -35,6 +36,7 @@ struct pz_batch {
     /* The job of the moment: copies, which nobody else can change while the threads read them. */
     uint8_t *actions, *chosen;
     int autoreset;
+    const pz_batch_copies *copies; /* or NULL */
 
     pz_owner owner;
     int fault; /* PZ_FORKED from a fork in the middle of a call until the next reset */
@@ -65,16 +67,42 @@ static void bind_slot(pz_batch *b, int at)
     b->buffers->outcomes[at] = *s->outcome;
 }
 
+static size_t frame_size(const pz_batch_buffers *buffers)
+{
+    return (size_t)buffers->width * (size_t)buffers->height * (buffers->form & PZ_PICTURE_GREY ? 1 : 3);
+}
+
 static bool draw_slot(pz_batch *b, int at, const pz_batch_buffers *to, uint8_t *frames)
 {
     if (!b->slots[at].session) {
         note_error(b, at, pz_refuse(PZ_ENGINE, "this slot has no game; reset it"));
         return false;
     }
-    const size_t size = (size_t)to->width * (size_t)to->height * (to->form & PZ_PICTURE_GREY ? 1 : 3);
-    int error = pz_session_pixels(b->slots[at].session, to->width, to->height, to->form, frames + (size_t)at * size);
+    int error = pz_session_pixels(b->slots[at].session, to->width, to->height, to->form,
+                                  frames + (size_t)at * frame_size(to));
     if (error) note_error(b, at, error);
     return !error;
+}
+
+static void copy_part(uint8_t *to, const uint8_t *from, int at, size_t size)
+{
+    if (to) memcpy(to + (size_t)at * size, from + (size_t)at * size, size);
+}
+
+static void copy_slot(const pz_batch *b, int at)
+{
+    const pz_batch_copies *to = b->copies;
+    const pz_batch_buffers *from = b->buffers;
+    const bool ended = from->outcomes[at].ended;
+    const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions, frame = frame_size(from);
+    copy_part(to->records, from->records, at, record);
+    copy_part(to->masks, from->masks, at, mask);
+    to->outcomes[at] = from->outcomes[at];
+    to->rewards[at] = (float)from->rewards[at];
+    copy_part(to->frames, from->frames, at, frame);
+    copy_part(to->final_records, ended ? from->final_records : from->records, at, record);
+    copy_part(to->final_masks, ended ? from->final_masks : from->masks, at, mask);
+    copy_part(to->final_frames, ended ? from->final_frames : from->frames, at, frame);
 }
 
 static int make_game(const void *context, uint64_t seed, uint64_t episode, pz_session **fresh)
@@ -148,7 +176,9 @@ static void reset_slots(void *context, int64_t from, int64_t to)
     for (int at = (int)from; at < to; at++) {
         if (!b->chosen[at]) continue;
         if (b->buffers->rewards) b->buffers->rewards[at] = 0;
-        if (start_episode(b, at)) b->buffers->outcomes[at] = *b->slots[at].session->outcome;
+        if (!start_episode(b, at)) continue;
+        b->buffers->outcomes[at] = *b->slots[at].session->outcome;
+        if (b->copies) copy_slot(b, at);
     }
 }
 
@@ -188,7 +218,8 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
     guard->pool = s->pool;
     guard->session = s;
     guard->started = 0;
-    pz_step_guarded(s, b->actions[at], false);
+    pz_step_guarded(s, b->actions[at], b->uncounted);
+    if (b->uncounted && s->outcome->changed) pz_write_mask(s);
     if (b->buffers->rewards) b->buffers->rewards[at] = pz_pay_step(s, &b->buffers->pay);
     finish_step(b, at);
 }
@@ -215,6 +246,7 @@ static void step_slots(void *context, int64_t from, int64_t to)
             for (; at < to; at++) {
                 fetch_ahead(b, at, to);
                 step_slot(b, at, &guard);
+                if (b->copies) copy_slot(b, at);
             }
         if (!pz_conclude(&guard)) continue;
         b->slots[at].session->fault = guard.error;
@@ -237,6 +269,7 @@ static void draw_slots(void *context, int64_t from, int64_t to)
 static void abandon(pz_batch *b)
 {
     b->fault = PZ_FORKED;
+    b->copies = NULL;
     pthread_mutex_init(&b->lock, NULL);
     pz_prefetch_abandon(b->prefetch);
     for (int at = 0; at < b->n; at++) b->slots[at].session = NULL;
@@ -438,6 +471,16 @@ int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
     b->autoreset = autoreset;
     /* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
     return release(b, run(b, step_slots, b->buffers->frames ? 2 : 16));
+}
+
+void pz_batch_uncounted(pz_batch *b)
+{
+    b->uncounted = !b->task.max_repeats;
+}
+
+void pz_batch_copy_to(pz_batch *b, const pz_batch_copies *copies)
+{
+    b->copies = copies;
 }
 
 int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, int64_t size)
