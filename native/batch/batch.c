@@ -224,11 +224,26 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
     finish_step(b, at);
 }
 
-/* A batch does not fit into the caches: start to load what the next steps of this run need while one is taken. */
-static void fetch_ahead(const pz_batch *b, int at, int64_t to)
+/*
+ * A batch does not fit into the caches: start to load what the next steps of this run need while one is taken. First
+ * the session, then what it points to; and the first ones of a run all at once.
+ */
+enum { SOON = 4, NEXT = 2 };
+
+static void fetch_session(const pz_batch *b, int64_t at, int64_t to)
 {
-    if (at + 2 < to && b->slots[at + 2].session) pz_fetch(b->slots[at + 2].session, offsetof(pz_session, params));
-    if (at + 1 < to && b->slots[at + 1].session) pz_session_fetch(b->slots[at + 1].session);
+    if (at < to && b->slots[at].session) pz_fetch(b->slots[at].session, offsetof(pz_session, params));
+}
+
+static void fetch_game(const pz_batch *b, int64_t at, int64_t to)
+{
+    if (at < to && b->slots[at].session) pz_session_fetch(b->slots[at].session);
+}
+
+static void fetch_first(const pz_batch *b, int64_t from, int64_t to)
+{
+    for (int64_t at = from; at < from + SOON; at++) fetch_session(b, at, to);
+    for (int64_t at = from; at < from + NEXT; at++) fetch_game(b, at, to);
 }
 
 /*
@@ -239,12 +254,14 @@ static void step_slots(void *context, int64_t from, int64_t to)
 {
     pz_batch *b = context;
     volatile int at = (int)from;
+    fetch_first(b, from, to);
     while (at < to) {
         pz_guard guard;
         pz_enter(&guard, NULL, pz_step_timeout);
         if (!setjmp(guard.home))
             for (; at < to; at++) {
-                fetch_ahead(b, at, to);
+                fetch_session(b, at + SOON, to);
+                fetch_game(b, at + NEXT, to);
                 step_slot(b, at, &guard);
                 if (b->copies) copy_slot(b, at);
             }

@@ -140,10 +140,7 @@ double xla_float_attribute(const xla_call *call, const char *name)
 /* A function pointer becomes an object pointer here: POSIX has them alike, and a Python capsule holds only the latter.
  */
 const pz_xla_target pz_xla_targets[] = {
-    {"puzzleport_reset", (void *)xla_reset},
-    {"puzzleport_step", (void *)xla_step},
-    {"puzzleport_init", (void *)xla_init},
-    {"puzzleport_step_pure", (void *)xla_step_pure},
-    {"puzzleport_choose", (void *)xla_choose},
-    {NULL, NULL},
+    {"puzzleport_reset", (void *)xla_reset},   {"puzzleport_step", (void *)xla_step},
+    {"puzzleport_init", (void *)xla_init},     {"puzzleport_step_pure", (void *)xla_step_pure},
+    {"puzzleport_choose", (void *)xla_choose}, {NULL, NULL},
 };

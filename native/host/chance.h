@@ -41,8 +41,9 @@ static inline int pz_draw_legal(uint64_t *noise, const uint8_t *mask, int n)
     for (int at = 0; at < n; at += 8) {
         const uint64_t sums = pz_mask_word(mask + at, n - at) * ones; /* byte i: how many of 0 to i are legal */
         const int here = (int)(sums >> 56);
-        /* The one that is picked stands behind all whose sum it exceeds or reaches: bit 7 of those bytes stays set. */
-        if (pick < here) return at + __builtin_popcountll(((uint64_t)(pick | 128) * ones - sums) & (ones << 7));
+        /* The one that is picked stands behind all whose sum it exceeds or reaches: there bit 7 stays set. */
+        const uint64_t before = ((uint64_t)(pick | 128) * ones - sums) >> 7 & ones;
+        if (pick < here) return at + (int)(before * ones >> 56);
         pick -= here;
     }
     return -1;
