@@ -89,20 +89,29 @@ static void copy_part(uint8_t *to, const uint8_t *from, int at, size_t size)
     if (to) memcpy(to + (size_t)at * size, from + (size_t)at * size, size);
 }
 
+static void copy_flag(uint8_t *to, int at, bool flag)
+{
+    if (to) to[at] = flag;
+}
+
 static void copy_slot(const pz_batch *b, int at)
 {
     const pz_batch_copies *to = b->copies;
     const pz_batch_buffers *from = b->buffers;
-    const bool ended = from->outcomes[at].ended;
+    const pz_outcome *outcome = &from->outcomes[at];
     const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions, frame = frame_size(from);
     copy_part(to->records, from->records, at, record);
     copy_part(to->masks, from->masks, at, mask);
-    to->outcomes[at] = from->outcomes[at];
-    to->rewards[at] = (float)from->rewards[at];
+    if (to->outcomes) to->outcomes[at] = *outcome;
+    if (to->rewards) to->rewards[at] = from->rewards ? (float)from->rewards[at] : 0;
+    copy_flag(to->terminated, at, outcome->ended == PZ_TERMINATED);
+    copy_flag(to->truncated, at, outcome->ended == PZ_TRUNCATED);
+    copy_flag(to->done, at, outcome->ended);
+    copy_flag(to->solved, at, outcome->status > 0);
     copy_part(to->frames, from->frames, at, frame);
-    copy_part(to->final_records, ended ? from->final_records : from->records, at, record);
-    copy_part(to->final_masks, ended ? from->final_masks : from->masks, at, mask);
-    copy_part(to->final_frames, ended ? from->final_frames : from->frames, at, frame);
+    copy_part(to->final_records, outcome->ended ? from->final_records : from->records, at, record);
+    copy_part(to->final_masks, outcome->ended ? from->final_masks : from->masks, at, mask);
+    copy_part(to->final_frames, outcome->ended ? from->final_frames : from->frames, at, frame);
 }
 
 static int make_game(const void *context, uint64_t seed, uint64_t episode, pz_session **fresh)
@@ -286,7 +295,6 @@ static void draw_slots(void *context, int64_t from, int64_t to)
 static void abandon(pz_batch *b)
 {
     b->fault = PZ_FORKED;
-    b->copies = NULL;
     pthread_mutex_init(&b->lock, NULL);
     pz_prefetch_abandon(b->prefetch);
     for (int at = 0; at < b->n; at++) b->slots[at].session = NULL;
@@ -321,8 +329,9 @@ static int wrong_size(void)
 }
 
 /* Run a job over the slots of a claimed batch. */
-static int run(pz_batch *b, pz_job job, int64_t grain)
+static int run(pz_batch *b, pz_job job, int64_t grain, const pz_batch_copies *copies)
 {
+    b->copies = copies;
     b->error = PZ_OK;
     b->failed_slot = -1;
     pz_prefetch_after_fork(b->prefetch);
@@ -459,6 +468,12 @@ int pz_batch_bind(pz_batch *b, const pz_batch_buffers *to)
 
 int pz_batch_reset(pz_batch *b, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which)
 {
+    return pz_batch_reset_to(b, n, seeds, episodes, which, NULL);
+}
+
+int pz_batch_reset_to(pz_batch *b, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which,
+                      const pz_batch_copies *copies)
+{
     int refused = claim_any(b);
     if (refused) return refused;
     if (n != b->n) return release(b, wrong_size());
@@ -470,10 +485,31 @@ int pz_batch_reset(pz_batch *b, int64_t n, const uint64_t *seeds, const uint64_t
         b->slots[at].episode = episodes[at];
         b->slots[at].begun = true;
     }
-    return release(b, run(b, reset_slots, 1));
+    return release(b, run(b, reset_slots, 1, copies));
 }
 
 int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
+{
+    return pz_batch_step_to(b, n, actions, autoreset, NULL);
+}
+
+int pz_batch_step_apart(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size)
+{
+    const int64_t records = b->n * (int64_t)b->layout.record_size, masks = b->n * (int64_t)b->n_actions;
+    const int64_t rewards = b->n * (int64_t)sizeof(float);
+    if (size != records + rewards + masks + 4 * (int64_t)b->n) return wrong_size();
+    uint8_t *flags = block + records + rewards + masks;
+    const pz_batch_copies copies = {.records = block,
+                                    .rewards = (float *)(block + records),
+                                    .masks = block + records + rewards,
+                                    .terminated = flags,
+                                    .truncated = flags + b->n,
+                                    .done = flags + 2 * (int64_t)b->n,
+                                    .solved = flags + 3 * (int64_t)b->n};
+    return pz_batch_step_to(b, n, actions, autoreset, &copies);
+}
+
+int pz_batch_step_to(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, const pz_batch_copies *copies)
 {
     int refused = claim(b);
     if (refused) return refused;
@@ -487,17 +523,12 @@ int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
     if (beyond) return release(b, pz_refuse(PZ_BAD_ACTION, "there is no such action"));
     b->autoreset = autoreset;
     /* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
-    return release(b, run(b, step_slots, b->buffers->frames ? 2 : 16));
+    return release(b, run(b, step_slots, b->buffers->frames ? 2 : 16, copies));
 }
 
 void pz_batch_uncounted(pz_batch *b)
 {
     b->uncounted = !b->task.max_repeats;
-}
-
-void pz_batch_copy_to(pz_batch *b, const pz_batch_copies *copies)
-{
-    b->copies = copies;
 }
 
 int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, int64_t size)
@@ -506,7 +537,7 @@ int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, 
     if (refused) return refused;
     if (size != b->n * picture_bytes(width, height, form)) return release(b, wrong_size());
     b->asked = (pz_batch_buffers){.frames = out, .width = width, .height = height, .form = form};
-    return release(b, run(b, draw_slots, 2));
+    return release(b, run(b, draw_slots, 2, NULL));
 }
 
 int pz_failed_slot(void)

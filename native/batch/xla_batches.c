@@ -91,7 +91,6 @@ int pz_xla_open(pz_batch *batch, const pz_batch_buffers *buffers, int n, int n_a
         return pz_refuse(PZ_ENGINE, "out of memory");
     }
     memcpy(e->first, seeds, size);
-    pz_batch_uncounted(batch); /* programs do not see how often */
     pthread_mutex_init(&e->lock, NULL);
     pthread_mutex_lock(&registry);
     e->id = ++last_id;
@@ -209,9 +208,7 @@ static xla_error *step_entry(const xla_call *call, entry *e)
             return xla_refuse(call, XLA_INVALID_ARGUMENT,
                               "puzzleport: slot %d: the action %lld; the actions are 0 to %d", at,
                               (long long)e->actions[at], e->n_actions - 1);
-    pz_batch_copy_to(e->batch, &out);
-    int error = pz_batch_step(e->batch, e->n, e->actions, PZ_AUTORESET_SAME_STEP);
-    pz_batch_copy_to(e->batch, NULL);
+    int error = pz_batch_step_to(e->batch, e->n, e->actions, PZ_AUTORESET_SAME_STEP, &out);
     if (error) return failed(call, e, error);
     write_token(e, token);
     return NULL;
@@ -243,9 +240,7 @@ static xla_error *reset_entry(const xla_call *call, entry *e)
             e->episodes[at] = 0;
         }
     }
-    pz_batch_copy_to(e->batch, &out);
-    error = pz_batch_reset(e->batch, e->n, e->seeds, e->episodes, NULL);
-    pz_batch_copy_to(e->batch, NULL);
+    error = pz_batch_reset_to(e->batch, e->n, e->seeds, e->episodes, NULL, &out);
     if (error) return failed(call, e, error);
     e->started = true;
     write_token(e, token);
