@@ -171,6 +171,7 @@ class Session:
         """Own a native session: free it when we go, and give it our buffers to write to."""
         self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
         self._pointer = self._handle  # so that a call in another thread keeps alive what it works on
+        self._picture: tuple[Any, ...] = (None, (), ())  # the last one asked for, its shape, and what C is told of it
         self._ahead: tuple[str, float, Any] | None = None  # what makes games ahead, with these parameters and timeout
         native = lib.pz_session_puzzle(pointer)
         self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
@@ -333,10 +334,16 @@ class Session:
 
         uint8 (height, width, 3), or (3, height, width), or in grey (height, width).
         """
-        size = check_size(width, height)
-        picture = np.empty(picture_shape(*size, channels_first, grey), np.uint8)
-        form = picture_form(channels_first, grey)
-        self._check(lib.pz_session_pixels(self._open(), *size, form, ffi.from_buffer("uint8_t[]", picture)), "pixels")
+        wanted = width, height, channels_first, grey
+        asked, shape, form = self._picture
+        if wanted != asked or type(width) is not int or type(height) is not int:
+            size = check_size(width, height)
+            shape, form = picture_shape(*size, channels_first, grey), (*size, picture_form(channels_first, grey))
+            self._picture = wanted, shape, form
+        picture = np.empty(shape, np.uint8)
+        code = lib.pz_session_pixels(self._pointer or self._open(), *form, ffi.from_buffer("uint8_t[]", picture))
+        if code:
+            self._check(code, "pixels")
         return picture
 
     def sketch(self, width: int, height: int) -> Sketch:
