@@ -99,6 +99,7 @@ class Batch:
         autoreset: ``"same_step"``: a finished episode is followed by the next one at once, and its last observation is in
             ``final``; ``"next_step"``: by the next step, whose action is ignored; ``"off"``: only by ``reset``.
         exclude: the ``instance_hash`` of instances that the streams pass over.
+        ahead: where games take long to make, have a thread make the next ones while the present ones are played.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class Batch:
         timeout: float = DEFAULT_TIMEOUT,
         autoreset: Autoreset = "same_step",
         exclude: Sequence[int] = (),
+        ahead: bool = True,
     ) -> None:
         self._handle: Any = None
         self.spec = spec(puzzle)
@@ -125,6 +127,7 @@ class Batch:
         result = ffi.new("pz_batch **")
         task, self._texts = native_task(which, self.spec, self.undo, max_steps, max_repeats, self.timeout)
         excluded = np.unique(np.array(exclude, np.uint64))
+        task.ahead = bool(ahead)
         task.excluded, task.n_excluded = ffi.from_buffer("uint64_t[]", excluded), len(excluded)
         code = lib.pz_batch_new(task, n, check_threads(threads), result)
         if code:

@@ -174,7 +174,7 @@ static bool start_episode(pz_batch *b, int at)
         return false;
     }
     place->ended = place->session->outcome->ended;
-    pz_prefetch_request(b->prefetch, at, place->seed, place->episode + 1);
+    if (b->task.ahead) pz_prefetch_request(b->prefetch, at, place->seed, place->episode + 1);
     if (b->buffers->frames) draw_slot(b, at, b->buffers, b->buffers->frames);
     return true;
 }
@@ -349,8 +349,8 @@ static int run(pz_batch *b, pz_job job, int64_t grain, const pz_batch_copies *co
 
 int pz_task_session(const pz_task *task, uint64_t seed, pz_session **result)
 {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%llu", (unsigned long long)seed);
+    char digits[24];
+    pz_write_seed(digits, seed);
     const char *instance = task->desc ? NULL : task->seed ? task->seed : digits;
     return pz_session_new(task->puzzle, task->params, instance, task->desc, task->flags, task->timeout, result);
 }

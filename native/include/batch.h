@@ -49,6 +49,7 @@ typedef struct pz_task {
     const pz_pay *pay; /* for snapshots; a batch has it in its buffers */
     const uint64_t *excluded; /* hashes of instances that streams pass over, in rising order */
     int64_t n_excluded;
+    bool ahead; /* a batch has its next games made by a thread of their own, where that takes long */
 } pz_task;
 
 /* A session of the task's one instance, or of this seed's; its limits are not set yet. */
@@ -87,5 +88,15 @@ int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *epis
 enum pz_policy { PZ_POLICY_RANDOM = 0, PZ_POLICY_MASKED = 1 };
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
                int32_t *steps, uint8_t *actions, volatile int64_t *progress);
+
+/*
+ * Episodes of one session, one after the other. Where a game takes long to make, the next one is made by a thread of
+ * its own while the present one is played: from the second episode of a stream on. PZ_UNREADABLE is that of
+ * pz_session_restart, and also said when the session has other parameters than it had at first.
+ */
+typedef struct pz_ahead pz_ahead;
+int pz_ahead_new(pz_session *session, double timeout, pz_ahead **result);
+void pz_ahead_free(pz_ahead *ahead);
+int pz_ahead_start(pz_ahead *ahead, pz_session *session, uint64_t seed, uint64_t episode);
 
 #endif
