@@ -26,7 +26,7 @@ from .common import Options, RewardPairs, console, emit, errors, progress_bar, s
 SB3 = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")
 SB3_NAMES = {f"sb3-{name.replace('_', '-')}": name for name in SB3}
 """What the algorithms of Stable-Baselines3 are called here, and what the adapter calls them."""
-OWN = ("ppo", "dagger")
+OWN = ("ppo", "dagger", "alphazero", "muzero")
 """In JAX, with the games inside what is compiled."""
 ONLY_SB3 = {"observation", "device", "every", "max_repeats"}
 ONLY_OWN = {"mask", "curriculum", "network", "layers", "width", "withhold", "start", "threads"}
@@ -41,7 +41,7 @@ EVALSET = "v1"
     type=click.Choice([*OWN, *SB3_NAMES]),
     default="ppo",
     show_default=True,
-    help="PPO or imitation of the expert in JAX; sb3-: of Stable-Baselines3 or sb3-contrib.",
+    help="In JAX: PPO, imitation of the expert, or search; sb3-: of Stable-Baselines3 or sb3-contrib.",
 )
 @Options.one_or_more
 @Options.level_or_params
