@@ -31,7 +31,7 @@ except ImportError as error:
 
 @dataclass(frozen=True)
 class Settings:
-    """Of AlphaZero. The rate of learning falls to a tenth in the course of a run."""
+    """Of AlphaZero. The rate of learning falls to a tenth in the course of a run, the weight of the entropy to a third."""
 
     num_envs: int = 128
     rollout: int = 16
@@ -40,7 +40,7 @@ class Settings:
     """In one round."""
     simulations: int = 16
     """Of each search."""
-    sharpness: float = 1.0
+    sharpness: float = 0.3
     """How much a better value counts against what the network thinks of an action: ``value_scale`` of mctx."""
     instances: int = 1024
     """How many are drawn for a round."""
@@ -51,6 +51,8 @@ class Settings:
     batch: int = 512
     rate: float = 2e-3
     discount: float = 0.98
+    entropy: float = 0.03
+    """Keeps a policy from being sure too early: a search looks only where the policy does."""
     trace: float = 0.9
     """The lambda of the returns that the value learns from."""
 
@@ -122,10 +124,11 @@ class AlphaZero:
         starts = self._starts(random)
         games = jax.tree.map(lambda x: x[np.arange(settings.num_envs) % len(x)], starts)
         for _ in range(settings.updates):
-            rate = settings.rate * (1 - 0.9 * self.steps / self.total)
+            left = 1 - self.steps / self.total
+            rates = jnp.float32([settings.rate * (0.1 + 0.9 * left), settings.entropy * (1 + 2 * left) / 3])
             where = jnp.int32([self._updates % settings.replay, min(self._updates + 1, settings.replay)])
             self.weights, self._moments, self._kept, games, key, told = self._update(
-                self.weights, self._moments, self._kept, games, starts, key, where, jnp.float32(rate)
+                self.weights, self._moments, self._kept, games, starts, key, where, rates
             )
             self._updates += 1
             self.steps += settings.num_envs * settings.rollout
@@ -194,9 +197,7 @@ class AlphaZero:
         # Values are compared as they are. To stretch them to the range from 0 to 1, as mctx does if not told otherwise, makes
         # much of nothing as long as no game was solved.
         settings = self.settings
-        scale = partial(
-            mctx.qtransform_completed_by_mix_value, value_scale=settings.sharpness, rescale_values=False
-        )
+        scale = partial(mctx.qtransform_completed_by_mix_value, value_scale=settings.sharpness, rescale_values=False)
         output = mctx.gumbel_muzero_policy(
             weights,
             key,
@@ -232,17 +233,21 @@ class AlphaZero:
         worth = jnp.where(step.truncated, step.value, worth)
         return (worth, step.value), worth
 
-    def _loss(self, weights: Weights, part: Steps) -> jax.Array:
+    def _loss(self, weights: Weights, part: Steps, entropy: jax.Array) -> jax.Array:
         """Of lessons: the first axis is the time."""
         seen = jnp.unpackbits(part.seen[0], axis=-1, count=len(self.model.sight["item"]))
         logits, value = self.model(weights, seen)
-        return self._distance(logits, value, jax.tree.map(lambda x: x[0], part)).mean()
+        policy, worth = self._distances(logits, value, jax.tree.map(lambda x: x[0], part), entropy)
+        return (policy + worth).mean()
 
-    def _distance(self, logits: jax.Array, value: jax.Array, step: Steps) -> jax.Array:
-        """How far policy and value are from what the search found."""
-        unlike = -(step.policy * log_chances(logits, self._legal(step.mask))).sum(-1)
-        distance: jax.Array = unlike + 0.5 * (value - step.value) ** 2
-        return distance
+    def _distances(
+        self, logits: jax.Array, value: jax.Array, step: Steps, entropy: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        """How far the policy is from what the search found, and how far the value is."""
+        legal = self._legal(step.mask)
+        log_probs = log_chances(logits, legal)
+        wanted = step.policy - entropy * jnp.exp(log_probs) * legal
+        return -(wanted * jnp.where(legal, log_probs, 0)).sum(-1), 0.5 * (value - step.value) ** 2
 
     @partial(jax.jit, static_argnums=0, donate_argnums=3)
     def _update(
@@ -254,9 +259,10 @@ class AlphaZero:
         starts: Games,
         key: jax.Array,
         where: jax.Array,
-        rate: jax.Array,
+        rates: jax.Array,
     ) -> Any:  # noqa: ANN401
         settings = self.settings
+        rate, entropy = rates
         key, play, learn = jax.random.split(key, 3)
         keys = jax.random.split(play, settings.rollout)
         games, (steps, told) = jax.lax.scan(partial(self._act, weights, starts), games, keys)
@@ -272,7 +278,7 @@ class AlphaZero:
             first = jax.random.randint(parts[1], (settings.batch,), 0, settings.rollout - self.unroll)
             game = jax.random.randint(parts[2], (settings.batch,), 0, settings.num_envs)
             time = first + jnp.arange(self.unroll + 1)[:, None]
-            gradient = jax.grad(self._loss)(weights, jax.tree.map(lambda x: x[update, time, game], kept))
+            gradient = jax.grad(self._loss)(weights, jax.tree.map(lambda x: x[update, time, game], kept), entropy)
             change, moments = self._adam.update(gradient, moments, weights)
             return (jax.tree.map(lambda x, y: x - rate * y, weights, change), moments), None
 

@@ -116,9 +116,7 @@ def _attend(weights: Weights, name: str, x: Array, xp: Any) -> Array:  # noqa: A
 # ---- what a fresh network is
 
 
-def fresh_linear(
-    name: str, inputs: int, outputs: int, scale: float, random: np.random.Generator
-) -> dict[str, Array]:
+def fresh_linear(name: str, inputs: int, outputs: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
     """An orthogonal layer, and a bias of zeros."""
     square = random.normal(size=(max(inputs, outputs), min(inputs, outputs)))
     q, r = np.linalg.qr(square)
