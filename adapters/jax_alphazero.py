@@ -40,7 +40,7 @@ class Settings:
     """In one round."""
     simulations: int = 16
     """Of each search."""
-    sharpness: float = 0.3
+    sharpness: float = 0.1
     """How much a better value counts against what the network thinks of an action: ``value_scale`` of mctx."""
     instances: int = 1024
     """How many are drawn for a round."""
