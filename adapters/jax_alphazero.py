@@ -26,7 +26,7 @@ try:
     import mctx
     import optax
 except ImportError as error:
-    raise ImportError("training with search needs extras: pip install 'puzzleport[jax,mctx]'") from error
+    raise ImportError("training with search needs extras: pip install 'puzzleport[mctx]'") from error
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ try:
     import jax.numpy as jnp
     import mctx
 except ImportError as error:
-    raise ImportError("training with search needs extras: pip install 'puzzleport[jax,mctx]'") from error
+    raise ImportError("training with search needs extras: pip install 'puzzleport[mctx]'") from error
 
 
 @dataclass(frozen=True)
