@@ -444,6 +444,8 @@ def _told(setup: Setup) -> dict[str, Any]:
     task = setup.task
     rewards = {name: value for name, value in asdict(task.rewards).items() if isinstance(value, (int, float))}
     more = {name: value for name, value in asdict(replace(setup, task=None)).items() if name not in {"task", "threads"}}  # type: ignore[arg-type]
+    if task.max_repeats:
+        more["max_repeats"] = task.max_repeats
     return {"puzzle": task.puzzle, "params": task.params, "max_steps": task.max_steps, "rewards": rewards, **more}
 
 
