@@ -57,11 +57,7 @@ EVALSET = "v1"
 )
 @click.option("--seed", type=int, help="Of the instances and the network. Without it, one is drawn and printed.")
 @click.option("--seeds", default=1, show_default=True, help="Train so many agents, with this seed and those after it.")
-@click.option(
-    "--num-envs",
-    type=int,
-    help="How many games are played together.  [default: 16; ppo 256; dreamer 4; others in JAX 128]",
-)
+@click.option("--num-envs", type=int, help="Games at a time.  [default: 16; ppo 256; others in JAX 128; dreamer 4]")
 @click.option("--mask/--no-mask", default=True, help="Whether actions that change nothing are left out (in JAX).")
 @click.option("--network", type=click.Choice(["dense", "axial"]), default="dense", help="Of those in JAX.")
 @click.option("--layers", default=2, show_default=True, help="Hidden layers, or blocks of an axial network.")
@@ -95,7 +91,7 @@ EVALSET = "v1"
     "pairs",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A setting of the algorithm, such as n_steps=256; of dreamer as sheeprl names it, algo.replay_ratio=0.5.",
+    help="A setting of the algorithm, such as n_steps=256.",
 )
 @click.option(
     "--every", default=50_000, show_default=True, help="A model of SB3 or of dreamer is saved after so many steps."
@@ -126,9 +122,10 @@ def train(
 ) -> None:
     """Train an agent, and evaluate it as the paper does.
 
-    Those in JAX (ppo, dagger, alphazero, muzero) write best.safetensors (the best by validation), last.npz, run.json and curve.csv
-    into the folder, those of SB3 model.zip, run.json and TensorBoard's logs, dreamer run.json and sheeprl's checkpoints; all add
-    results.json. Ctrl-C keeps what is learned.
+    Those in JAX (ppo, dagger, alphazero, muzero) write best.safetensors (the best by validation), last.npz, run.json and
+    curve.csv into the folder, those of SB3 model.zip, run.json and TensorBoard's logs, dreamer run.json and sheeprl's
+    checkpoints; all add results.json. Ctrl-C keeps what is learned. Settings of dreamer have sheeprl's names, such as
+    algo.replay_ratio=0.5.
     JSON and CSV are of the evaluation.
     """
     if options["resume"] and folder is None:
