@@ -16,7 +16,7 @@ import puzzleport as pp
 from puzzleport.adapters.jax import Handle, PuzzleEnv, masked_random
 from puzzleport.benchmark.settings import level_params
 
-STEPS, CHUNK, ENVS = 400, 100, 4  # four episodes of each game and more
+STEPS, CHUNK, ENVS = 1000, 100, 4
 
 
 def scanned(env: PuzzleEnv, length: int):
