@@ -453,7 +453,8 @@ def test_moves_that_a_state_can_take_back():
     assert not seen.truncated
     back, _ = env.step_pure(back, move)
     assert env.step_pure(back, undo)[1].truncated  # there for the third time
-    seen = first
+    env = PuzzleEnv("inertia", "5x5", undo=True, undo_depth=2)
+    state, seen = env.init_timestep(1)
     for _ in range(3):
         move = int(np.argmax(np.asarray(seen.mask)[:undo]))
         state, seen = env.step_pure(state, move)
