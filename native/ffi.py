@@ -31,7 +31,7 @@ typedef struct pz_session pz_session;
 typedef struct pz_batch pz_batch;
 typedef struct { double solved, failed, step, no_effect, solution, errors; uint32_t compared, counted; } pz_pay;
 typedef struct { const pz_puzzle *puzzle; const char *params, *seed, *desc; int flags, max_steps, max_repeats; double timeout;
-    const pz_pay *pay; const uint64_t *excluded; int64_t n_excluded; bool ahead; } pz_task;
+    const pz_pay *pay; int undo_depth; const uint64_t *excluded; int64_t n_excluded; bool ahead; } pz_task;
 typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks,
     *frames, *final_frames; int32_t width, height, form; double *rewards; pz_pay pay; int64_t records_size, masks_size,
     outcomes_size, rewards_size, frames_size; } pz_batch_buffers;
