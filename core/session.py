@@ -617,9 +617,10 @@ class Session:
         return f"<puzzleport.Session {self.puzzle} {self.game_id}, {self.status.name.lower()}>"
 
     def _open(self) -> Any:  # noqa: ANN401 (a cffi pointer)
-        if self._handle is None:
+        pointer = self._pointer  # once: another thread may be closing it
+        if pointer is None:
             raise SessionClosed("this session was closed")
-        return self._pointer
+        return pointer
 
     def _names(self) -> tuple[str, str, str]:
         """Parameters, seed (empty where there is none) and description."""

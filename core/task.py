@@ -134,7 +134,8 @@ class Task:
                     f"{self.puzzle}: the game {self.game_id:.80} has other parameters than {self.params}"
                 )
             settle("params", params)
-        settle("params", canonical_params(self.puzzle, self.params))
+        else:
+            settle("params", canonical_params(self.puzzle, self.params))
         if self.seed is not None:
             settle("seed", check_seed(self.seed))
         settle("undo", bool(self.undo))
@@ -486,10 +487,15 @@ class BatchEpisodes:
     def step(self, actions: Sequence[int] | Array) -> Array:
         """Take one action in each slot; what each pays, 0 where a new game began instead."""
         result = self.batch.step(actions)
-        begun = result.ended if self.batch.autoreset == "same_step" else result.steps == 0
-        if begun.any():
+        mode = self.batch.autoreset
+        begun = None if mode == "off" else result.ended if mode == "same_step" else result.steps == 0
+        if begun is not None and begun.any():
             self.last_game_ids = self.game_ids.copy()
             self._name_games(np.flatnonzero(begun))
+        return self.paid()
+
+    def paid(self) -> Array:
+        """What the last step of the batch paid in each slot. To be asked once after each."""
         return self._pay(self.batch)
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from cffi import FFI
 CDEF = """
 enum pz_error { PZ_OK, PZ_BAD_PARAMS, PZ_BAD_ID, PZ_TIMEOUT, PZ_ENGINE, PZ_INTERRUPTED, PZ_NO_SOLUTION, PZ_CORRUPT, PZ_NO_PLAN,
     PZ_BAD_ACTION, PZ_UNREADABLE, ... };
+enum pz_params_use { PZ_TO_READ, PZ_TO_PLAY, PZ_TO_GENERATE, ... };
 #define PZ_FLAG_UNDO ...
 #define PZ_FLAG_HISTORY ...
 #define PZ_UNDO ...
@@ -42,7 +43,7 @@ size_t pz_live_pools(void);
 int pz_count(void);
 const pz_puzzle *pz_puzzle_at(int index);
 const char *pz_last_error(void);
-int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical);
+int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int use, const char **canonical);
 int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps);
 int pz_least_picture(const pz_puzzle *puzzle, const char *params, int *width, int *height);
 int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout);
@@ -102,7 +103,9 @@ const pz_layout *pz_batch_layout(const pz_batch *batch);
 int pz_batch_clone(pz_batch *batch, int slot, pz_session **result);
 int pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
 int pz_batch_reset(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
+void pz_batch_uncounted(pz_batch *batch);
 int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset);
+int pz_batch_step_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size);
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);
 int pz_failed_slot(void);
 int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *episodes, uint8_t *begun);

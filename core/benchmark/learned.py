@@ -49,6 +49,8 @@ RECIPES = {
     "plain-ppo": Recipe("ppo", 2_000_000, {"no-mask": ""}),
     "dagger": Recipe("dagger", 300_000, {"width": 256}),
     "dagger-long": Recipe("dagger", 1_000_000, {"width": 384, "set": "rounds=30"}),
+    "alphazero": Recipe("alphazero", 500_000),
+    "muzero": Recipe("muzero", 500_000),
     "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
 }
 """All recipes by name. Their settings were fixed before the table was made."""

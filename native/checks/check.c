@@ -361,7 +361,7 @@ int main(int argc, char **argv)
         const char *fallback = NULL;
         where_puzzle = puzzle->name;
         where_params = "(default)";
-        EXPECT(!pz_params_canonical(puzzle, "", 1, 0, &fallback), "default: %s", pz_last_error());
+        EXPECT(!pz_params_canonical(puzzle, "", PZ_TO_READ, &fallback), "default: %s", pz_last_error());
         char usual[256];
         snprintf(usual, sizeof usual, "%s",
                  pz_preset_count(puzzle) && !pz_preset(puzzle, 0, &(const char *){0}, &fallback) ? fallback

@@ -42,8 +42,12 @@ int pz_count(void);
 const pz_puzzle *pz_puzzle_at(int index);
 const char *pz_last_error(void);
 
-/* Parameters: strings are returned in a buffer that lives until the next call in this thread. */
-int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical);
+/*
+ * Parameters: strings are returned in a buffer that lives until the next call in this thread. A description can be
+ * played under parameters that no generator takes.
+ */
+enum pz_params_use { PZ_TO_READ, PZ_TO_PLAY, PZ_TO_GENERATE };
+int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int use, const char **canonical);
 int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps);
 /* The size of a picture with the smallest tiles that there are. */
 int pz_least_picture(const pz_puzzle *puzzle, const char *params, int *width, int *height);

@@ -119,7 +119,7 @@ void pz_build(pz_session *s)
 {
     const game *engine = s->puzzle->engine;
     if (!s->params) {
-        s->params = pz_decode(s->puzzle, s->params_text, true);
+        s->params = pz_decode(s->puzzle, s->params_text, s->seed != NULL);
         s->params_text = engine->encode_params(s->params, true);
     }
     if (s->puzzle->stack_per_cell) {
@@ -190,7 +190,7 @@ void pz_session_free(pz_session *s)
 
 typedef struct new_game {
     const char *params, *seed, *desc;
-    const pz_session *like; /* a session with these parameters, which need no reading then; or NULL */
+    const pz_session *like; /* a generated game with these parameters, which need no reading then; or NULL */
 } new_game;
 
 static void start_game(pz_session *s, void *context)
@@ -205,6 +205,7 @@ static void start_game(pz_session *s, void *context)
     }
     s->seed = wanted->seed ? dupstr(wanted->seed) : NULL;
     s->desc = wanted->desc ? dupstr(wanted->desc) : NULL;
+    s->ruled = s->seed && !s->desc;
     pz_build(s);
     pz_name_instance(s);
     /* The engine lets descriptions pass that no generator would write. */
@@ -341,7 +342,9 @@ int pz_session_restart(pz_session *s, uint64_t seed, double timeout)
     pz_session *fresh = NULL;
     pz_write_seed(digits, seed);
     error = s->fault ? PZ_UNREADABLE
-                     : make(s->puzzle, s->flags, (new_game){.seed = digits, .like = s}, timeout, &fresh);
+                     : make(s->puzzle, s->flags,
+                            (new_game){.params = s->params_text, .seed = digits, .like = s->seed ? s : NULL}, timeout,
+                            &fresh);
     if (!error) error = play(s, fresh, NULL);
     pz_session_let_go(s);
     return error;

@@ -50,6 +50,7 @@ struct pz_session {
     int n_players, player;
     size_t stack_needed;  /* bytes, 0 where every stack will do */
     bool stuck, loaded;   /* loaded: from a save, without its aux so far */
+    bool ruled;           /* generated and played here, so rules tell its masks; else every key is tried */
 
     game_state **history; /* a ring of the states before, NULL where no undo is wanted */
     int history_start, history_length;
