@@ -78,7 +78,7 @@ def c_loop_all(puzzle: str, params: str, seconds: float) -> float:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with ThreadPoolExecutor(cores) as pool:
         loops = list(pool.map(lambda _: _loop(puzzle, params, seconds, mask=True), range(cores)))
-    return sum(loop.steps / loop.by_clock for loop in loops)
+    return float(sum(loop.steps / loop.by_clock for loop in loops))
 
 
 def c_loop(puzzle: str, params: str, seconds: float, mask: bool) -> float:
