@@ -94,11 +94,19 @@ class Timestep(NamedTuple):
 
 
 def masked_random(key: jax.Array, mask: jax.Array) -> jax.Array:
-    """A random legal action for each game: one number is drawn for each, which is cheaper than one for each action."""
-    order = jnp.cumsum(mask, axis=-1, dtype=jnp.int32)
-    legal = order[..., -1]
-    pick = jnp.floor(jax.random.uniform(key, legal.shape) * legal).astype(jnp.int32)
-    return jnp.argmax(order > jnp.minimum(pick, legal - 1)[..., None], axis=-1).astype(jnp.int32)
+    """A random legal action for each row of a mask, each as likely; 0 where nothing is legal.
+
+    The same key and mask give the same actions. They are drawn in C: a number for each row, where ``jax.random.categorical``
+    draws one for each action.
+    """
+    mask = jnp.asarray(mask, bool)
+    words = jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
+    if words.ndim != 1 or not mask.ndim or not mask.shape[-1]:
+        raise pp.UnknownOption(f"one key and masks of actions are needed, not {key.shape} and {mask.shape}")
+    _register()
+    shape = jax.ShapeDtypeStruct(mask.shape[:-1], jnp.int32)
+    actions: jax.Array = jax.ffi.ffi_call("puzzleport_choose", shape, vmap_method="broadcast_all")(words, mask)
+    return actions
 
 
 class PuzzleEnv:

@@ -45,6 +45,7 @@ class BatchAccess:
 
     def __init__(self, batch: Batch, rewards: Rewards, seed: int | None = None) -> None:
         batch.pay_along(rewards)
+        batch.leave_out_repeats()  # programs do not see them
         n = batch.num_envs
         seeds = [random_seed() if seed is None else check_seed(seed + slot) for slot in range(n)]
         self.token = np.zeros(4, np.uint32)

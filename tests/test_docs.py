@@ -58,11 +58,14 @@ def parameter(page: Path):
 
 
 @pytest.mark.parametrize("page", [parameter(page) for page in PAGES])
-def test_snippets_of_a_page_run_one_after_the_other(page):
+def test_snippets_of_a_page_run_one_after_the_other(page, tmp_path, forks):
     if missing(page):
         pytest.skip(f"{', '.join(missing(page))} is not installed")
-    snippets = SNIPPET.findall(page.read_text())
-    run("-W", "error::DeprecationWarning", "-c", "\n".join(snippets))
+    strict = "import warnings\nwarnings.filterwarnings('error', category=DeprecationWarning)\ndel warnings\n"
+    script = tmp_path / "snippets.py"
+    script.write_text(strict + "\n".join(SNIPPET.findall(page.read_text())))
+    done = forks.run(script, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_random_play_within_the_bound_is_what_the_page_on_trained_agents_says():
@@ -165,14 +168,3 @@ def test_commands_of_a_page_run_one_after_the_other_in_an_empty_folder(page, tmp
             ["bash", "-c", brief(command)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
-
-
-@pytest.mark.slow
-def test_the_site_builds_without_a_warning(tmp_path):
-    pytest.importorskip("material", reason="the extra docs is not installed")
-    pytest.importorskip("mkdocstrings", reason="the extra docs is not installed")
-    run("-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path))
-    assert (tmp_path / "puzzles" / "bridges" / "index.html").is_file()
-    assert (
-        'id="puzzleport.session.Session.step"' in (tmp_path / "api" / "puzzleport.session" / "index.html").read_text()
-    )

@@ -96,7 +96,7 @@ def test_a_wheel_has_all_files_and_alone_runs_the_core_tests(tmp_path):
     check_content(wheel)
     python, site = install_alone(wheel, tmp_path, ["numpy", "cffi", "pytest", "hypothesis"])
 
-    for name in ("__init__.py", "conftest.py", "core/__init__.py", *(f"core/{name}" for name in TESTS)):
+    for name in ("__init__.py", "conftest.py", "forks.py", "core/__init__.py", *(f"core/{name}" for name in TESTS)):
         (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
     environment = {"PATH": "", "HOME": str(tmp_path)}  # no compiler, no cache with the engine

@@ -126,7 +126,7 @@ static request *next_request(pz_prefetch *p)
 static void *make_games(void *argument)
 {
     pz_prefetch *p = argument;
-    yield_to_others();
+    if (p->slots > 1) yield_to_others(); /* a single session has nothing to do while it waits for its game */
     pz_become_worker(&p->quit);
     pthread_mutex_lock(&p->lock);
     while (!p->quit) {
@@ -171,9 +171,9 @@ void pz_prefetch_request(pz_prefetch *p, int slot, uint64_t seed, uint64_t episo
     pthread_mutex_unlock(&p->lock);
 }
 
-/* The game that was made ahead for this episode, or NULL. */
-static pz_session *take_made(pz_prefetch *p, request *r, uint64_t seed, uint64_t episode, pz_flag *cancelled)
+pz_session *pz_prefetch_made(pz_prefetch *p, int slot, uint64_t seed, uint64_t episode, pz_flag *cancelled)
 {
+    request *r = &p->requests[slot];
     pz_session *game = NULL;
     if (r->progress == IDLE) return NULL;
     pthread_mutex_lock(&p->lock);
@@ -193,14 +193,19 @@ static pz_session *take_made(pz_prefetch *p, request *r, uint64_t seed, uint64_t
     return game;
 }
 
+void pz_prefetch_count(pz_prefetch *p, double seconds)
+{
+    atomic_fetch_add(&p->spent, (int64_t)(1e9 * seconds));
+    atomic_fetch_add(&p->made, 1);
+}
+
 int pz_prefetch_take(pz_prefetch *p, int slot, uint64_t seed, uint64_t episode, pz_flag *cancelled, pz_session **game)
 {
-    *game = take_made(p, &p->requests[slot], seed, episode, cancelled);
+    *game = pz_prefetch_made(p, slot, seed, episode, cancelled);
     if (*game) return PZ_OK;
     if (*cancelled) return pz_refuse(PZ_INTERRUPTED, "interrupted");
     const double began = pz_now();
     int error = p->make(p->context, seed, episode, game);
-    atomic_fetch_add(&p->spent, (int64_t)(1e9 * (pz_now() - began)));
-    atomic_fetch_add(&p->made, 1);
+    pz_prefetch_count(p, pz_now() - began);
     return error;
 }

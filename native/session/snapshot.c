@@ -250,6 +250,7 @@ static void build(pz_session *s, void *context)
     s->seed = seed ? dupstr(seed) : NULL;
     s->desc = dupstr(desc);
     s->privdesc = privdesc ? dupstr(privdesc) : NULL;
+    s->ruled = seed != NULL;
     pz_build(s);
     pz_name_instance(s);
     s->loaded = true;

@@ -183,10 +183,9 @@ def test_every_kind_of_observation_that_arrays_can_carry(kind):
 SOME = ("bridges", "fifteen", "loopy", "map", "mines", "net", "solo", "untangle")
 
 
-@pytest.mark.parametrize(
-    ("kind", "puzzle"),
-    [("flat", name) for name in pp.puzzles()] + [(kind, name) for kind in ("one_hot", "tokens") for name in SOME],
-)
+# The fields themselves are compared for all puzzles above, and what is made of them knows no puzzle.
+@pytest.mark.parametrize("kind", ["flat", "one_hot", "tokens"])
+@pytest.mark.parametrize("puzzle", SOME)
 def test_encodings_inside_jit_equal_those_of_core(kind, puzzle):
     task = pp.Task(puzzle, level_params(puzzle, "easiest"), observation=kind)
     env, episodes = PuzzleEnv(task, num_envs=3), pp.BatchEpisodes(task, 3)
