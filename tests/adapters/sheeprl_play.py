@@ -31,8 +31,8 @@ TINY = {
 }
 
 
-class Stop(Exception):
-    pass
+class Stop(KeyboardInterrupt):
+    """As from the keyboard: other errors of an environment make sheeprl start it anew."""
 
 
 def check(folder: Path) -> None:

@@ -18,7 +18,7 @@ import puzzleport as pp
 from puzzleport.adapters import jax_alphazero, jax_muzero
 from puzzleport.adapters.jax_train import LAST, Model, Setup, train, training_task, withheld
 from puzzleport.agents import published
-from puzzleport.benchmark.learned import play_agent, play_baseline
+from puzzleport.benchmark.learned import play_agent, play_baseline, read_rows
 from puzzleport.cli import main
 
 SMALL = {"num_envs": 64, "rollout": 8, "updates": 4, "simulations": 8, "instances": 64, "batch": 128, "replay": 8}
@@ -153,3 +153,22 @@ def test_the_command_trains_and_evaluates(tmp_path):
     (row,) = json.loads(result.stdout)
     assert row["success_percent"] == 100
     assert json.loads((tmp_path / "run.json").read_text())["about"]["algorithm"] == "alphazero"
+
+
+def test_the_ablation_makes_the_cells_that_are_missing(tmp_path):
+    """Three of four cells of a puzzle are there: one is trained, by the settings that its row tells."""
+    table = tmp_path / "table.csv"
+    lines = [f"cube,ppo,{limit},{repeats},0,x" for limit, repeats in ((10000, 0), (100000, 10), (100000, 0))]
+    table.write_text("\n".join(["puzzle,algorithm,max_steps,max_repeats,seed,params", *lines]) + "\n")
+    words = ["ablation", str(table), "--puzzle", "cube", "--steps", "2048", "--episodes", "2", "--runs", str(tmp_path)]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("cube 10,000 steps, 10 repeats: ")
+    rows = read_rows(table)
+    assert len(rows) == 4
+    (made,) = [row for row in rows if row["command"]]
+    assert (made["max_steps"], made["max_repeats"], made["episodes"]) == ("10000", "10", "2")
+    assert "--level human --max-steps 10000 --max-repeats 10" in made["command"]
+    about = json.loads((tmp_path / "ppo-cube-10000-10-0" / "run.json").read_text())["about"]
+    assert (about["max_steps"], about["max_repeats"]) == (10000, 10)
+    assert CliRunner().invoke(main, words).output == ""  # nothing is left to do
