@@ -52,7 +52,7 @@ def parse_game_id(puzzle: str, game_id: str) -> GameID:
         )
     game_id = plain
     params, mark, rest = re.fullmatch(r"([^:#]*)([:#]?)(.*)", game_id, re.DOTALL).groups()  # type: ignore[union-attr]
-    params = canonical_params(puzzle, params)
+    params = canonical_params(puzzle, params, described=mark == ":")
     if mark == ":":
         if not rest or not rest.isascii() or not rest.isprintable():
             raise InvalidGameID(f"{puzzle}: no description stands behind the colon of {quote(game_id)}")

@@ -110,7 +110,7 @@ class PuzzleSpec:
 
     def fields(self, params: str | None = None) -> tuple[Field, ...]:
         """The fields of an observation under these parameters."""
-        return layout(self.name, canonical_params(self.name, params)).fields
+        return layout(self.name, canonical_params(self.name, params, described=True)).fields
 
     def n_actions(self, undo: bool = True) -> int:
         """The number of actions, with UNDO or without."""
@@ -158,7 +158,7 @@ def _spec(puzzle: str) -> PuzzleSpec:
         if code:
             raise_for(code, f"{puzzle}: preset {index}")
         presets.append(Preset(_text(title[0]), _text(params[0])))
-    code = lib.pz_params_canonical(pointer, b"", 1, 0, params)
+    code = lib.pz_params_canonical(pointer, b"", lib.PZ_TO_READ, params)
     if code:
         raise_for(code, f"{puzzle}: default parameters")
     return PuzzleSpec(
@@ -183,10 +183,15 @@ def _spec(puzzle: str) -> PuzzleSpec:
     )
 
 
-def canonical_params(puzzle: str, params: str | None = None) -> str:
+def canonical_params(puzzle: str, params: str | None = None, *, described: bool = False) -> str:
     """The full form of a parameter string; what is not wholly understood is an error.
 
     The engine itself never complains: it reads ``garbage`` as its default and ``3x3;rm`` as ``3x3``.
+
+    Args:
+        puzzle: one of ``puzzleport.puzzles()``.
+        params: None for the default.
+        described: whether a description goes with them. Then they need not be such as a generator takes.
     """
     about = spec(puzzle)
     if params is None:
@@ -196,11 +201,11 @@ def canonical_params(puzzle: str, params: str | None = None) -> str:
         raise InvalidParams(
             f"{about.name}: parameters are a string such as {about.default_params!r}, not {quote(params)}"
         )
-    return _canonical(about.name, plain)
+    return _canonical(about.name, plain, lib.PZ_TO_PLAY if described else lib.PZ_TO_GENERATE)
 
 
 @lru_cache(maxsize=1024)
-def _canonical(puzzle: str, params: str) -> str:
+def _canonical(puzzle: str, params: str, use: int) -> str:
     about = spec(puzzle)
     if len(params) > MAX_PARAMS:
         raise InvalidParams(f"{puzzle}: parameters may have at most {MAX_PARAMS} characters, not {len(params)}")
@@ -217,7 +222,7 @@ def _canonical(puzzle: str, params: str) -> str:
         written, meant = about.params_alias.split("=")
         params = params.replace(written, meant)
     result = ffi.new("char **")
-    code = lib.pz_params_canonical(handle(puzzle), params.encode(), 1, 1, result)
+    code = lib.pz_params_canonical(handle(puzzle), params.encode(), use, result)
     if code:
         raise_for(code, f"{puzzle}: params {quote(params)}")
     return _text(result[0])
@@ -255,7 +260,7 @@ def layout(puzzle: str, params: str) -> Layout:
 def optimal_steps(puzzle: str, params: str | None = None) -> int:
     """The paper's upper bound on the number of steps that an optimal player needs."""
     steps = ffi.new("double *")
-    params = canonical_params(puzzle, params)
+    params = canonical_params(puzzle, params, described=True)
     code = lib.pz_optimal_steps(handle(puzzle), params.encode(), steps)
     if code:
         raise_for(code, f"{puzzle}: params {quote(params)}")

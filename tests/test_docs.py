@@ -91,7 +91,7 @@ NOT_RUN = {
     r"python tools/trained_table\.py": "trains for days",
     r"puzzleport (serve|mcp)": "serves until it is ended; tests/adapters start both",
     r"puzzleport table": "trains for hours; tests/adapters/test_jax_train.py makes a small one",
-    r"python tools/agents_table\.py": "writes into the package and the docs",
+    r"python tools/(agents_table|leaderboard)\.py": "writes into the package and the docs",
     r"puzzleport play": "waits for keys; tests/core/test_cli.py plays",
     r".*--address": "needs a cluster; tests/adapters/test_ray.py starts one",
     r"puzzleport .*--where window": "needs a display",

@@ -551,6 +551,8 @@ def forged(subject: str, draw: random.Random, seconds: float) -> None:
     s = pp.Session(subject, pp.spec(subject).easiest_params, draw.randrange(99), undo=True)
     for _ in range(draw.randrange(60)):
         s.step(draw.randrange(len(s.actions)))
+    if draw.random() < 0.5:  # in the middle of what two keys do, such as a drag
+        s.step("SELECT" if "SELECT" in s.actions else 0)
     saved = s.save()[:-20]
     places = list(itertools.product(range(8, len(saved)), (0, 1, 3, 0x7F, 0x80, 0xFF)))
     draw.shuffle(places)
@@ -564,6 +566,7 @@ def forged(subject: str, draw: random.Random, seconds: float) -> None:
             loaded = pp.Session.load(bent + hashlib.sha1(bent).digest())
         except pp.CorruptState:
             continue
+        assert loaded.mask().tolist() == [loaded.clone().step(a).changed for a in range(len(s.actions))], "the mask"
         loaded.text()
         loaded.pixels(160, 160)
         for _ in range(10):

@@ -96,7 +96,7 @@ static pz_session *from_id(const pz_puzzle *puzzle, char *text)
         if (*c < 32 || *c > 126) return NULL; /* Python lets nothing else through */
     pz_session *s = NULL;
     const char *params;
-    if (pz_params_canonical(puzzle, text, 1, 1, &params)) return NULL;
+    if (pz_params_canonical(puzzle, text, PZ_TO_PLAY, &params)) return NULL;
     pz_session_new(puzzle, params, NULL, colon + 1, PZ_FLAG_UNDO | PZ_FLAG_HISTORY, call_lasts, &s);
     return s;
 }

@@ -42,8 +42,12 @@ int pz_count(void);
 const pz_puzzle *pz_puzzle_at(int index);
 const char *pz_last_error(void);
 
-/* Parameters: strings are returned in a buffer that lives until the next call in this thread. */
-int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical);
+/*
+ * Parameters: strings are returned in a buffer that lives until the next call in this thread. A description can be
+ * played under parameters that no generator takes.
+ */
+enum pz_params_use { PZ_TO_READ, PZ_TO_PLAY, PZ_TO_GENERATE };
+int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int use, const char **canonical);
 int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps);
 /* The size of a picture with the smallest tiles that there are. */
 int pz_least_picture(const pz_puzzle *puzzle, const char *params, int *width, int *height);
@@ -104,6 +108,12 @@ int pz_session_hold(pz_session *session);
 int pz_session_reset_held(pz_session *session, const char *params, const char *seed, const char *desc, double timeout,
                           const pz_buffers *buffers);
 void pz_session_let_go(pz_session *session);
+
+/*
+ * Another game with the present parameters: one call, and the buffers stay. PZ_UNREADABLE where a fault or a fork left
+ * nothing that tells which these are: then a reset has to name them.
+ */
+int pz_session_restart(pz_session *session, uint64_t seed, double timeout);
 
 /* When an episode is cut off: after so many steps, or when a state is seen again so often; 0 means never. */
 int pz_session_limit(pz_session *session, int max_steps, int max_repeats);

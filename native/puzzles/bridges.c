@@ -55,13 +55,13 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->solved);
 }
 
-/* Only the mouse changes some of it: that must be as at the start. Numbers must be in range. */
+/* The cursor stands on an island, and a drag starts there and has no end yet: the key that gives it one makes a move.
+ */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
-    const int w = state->w, h = state->h;
-    return ui->dragx_src >= -1 && ui->dragx_src < w && ui->dragy_src >= -1 && ui->dragy_src < h &&
-           ui->dragx_dst >= -1 && ui->dragx_dst < w && ui->dragy_dst >= -1 && ui->dragy_dst < h &&
-           (!ui->dragging || (ui->dragx_src >= 0 && ui->dragy_src >= 0)) && ui->nlines >= 0 &&
+    const int x = ui->dragging ? ui->cur_x : -1, y = ui->dragging ? ui->cur_y : -1;
+    return INGRID(state, ui->cur_x, ui->cur_y) && INDEX(state, gridi, ui->cur_x, ui->cur_y) && ui->dragx_src == x &&
+           ui->dragy_src == y && ui->dragx_dst == -1 && ui->dragy_dst == -1 && ui->nlines >= 0 &&
            ui->nlines <= MAX_BRIDGES;
 }
 

@@ -59,7 +59,7 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->grid, state->w * state->h);
-    PZ_SOUND_ALL(v, state->w * state->h, state->grid[i] >= -3 && state->grid[i] <= 66);
+    PZ_SOUND_ALL(v, state->w * state->h, state->grid[i] >= -3 && state->grid[i] <= (state->layout->mines ? 66 : -1));
     PZ_VISIT1(v, state->dead);
     PZ_VISIT1(v, state->won);
     PZ_VISIT1(v, state->used_solve);
@@ -150,7 +150,7 @@ static void pz_draw_over(drawing *dr, const game_drawstate *ds, const game_state
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
-    return ui->hx == -1 && ui->hy == -1 && ui->deaths >= 0 && ui->deaths <= PZ_MANY;
+    return ui->cur_visible && ui->hx == -1 && ui->hy == -1 && ui->deaths >= 0 && ui->deaths <= PZ_MANY;
 }
 
 PZ_PUZZLE(mines,

@@ -79,7 +79,7 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 /* No arrow stands at the middle row and column, which do not slide. */
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
-    return ui->cur_x != state->cx && ui->cur_y != state->cy;
+    return ui->cur_visible && ui->cur_x != state->cx && ui->cur_y != state->cy;
 }
 
 /* A line whose tiles are not all alike changes when it slides. */

@@ -9,6 +9,12 @@ static double pz_optimal_steps(const game_params *params)
     return (double)params->w * params->h * (params->w + params->h + 1);
 }
 
+/* The engine looks at it only where it generates, and takes its letter from an array all the same. */
+static const char *pz_check_params(const game_params *params)
+{
+    return params->diff < 0 || params->diff >= DIFF_MAX ? "Unknown difficulty rating" : NULL;
+}
+
 static void pz_fields(const game_params *params, pz_layout *layout)
 {
     const int w = params->w, h = params->h;
@@ -70,6 +76,7 @@ PZ_PUZZLE(singles,
     .params_pattern = "\\d{1,4}(x\\d{1,4})?(d[ek])?",
     .params_help = "WxH: width and height, 2 to 62\n"
                    "dX: difficulty, e easy, k tricky",
+    .check_params = pz_check_params,
     .sides = PZ_SIDES(w, h),
     .optimal_steps = pz_optimal_steps,
     .goal = "black",

@@ -56,6 +56,13 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT1(v, state->lastr);
 }
 
+/* Keys never hide the cursor. */
+static bool pz_sound_ui(const game_ui *ui, const game_state *state)
+{
+    (void)state;
+    return ui->cur_visible;
+}
+
 /* Tiles may be alike where only their rows count: a block changes for sure when two of its corners differ. */
 static int pz_legal(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action)
 {
@@ -91,5 +98,6 @@ PZ_PUZZLE(twiddle,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .sound_ui = pz_sound_ui,
     .legal = pz_legal,
     .visit = pz_visit);

@@ -146,14 +146,14 @@ bool pz_attempt(pz_session *s, const pz_action *action, game_state **next)
 
 /*
  * ---- Masks: by rules beside the puzzles where they have any, else by trying. A description that was written by hand
- * may hold what no generator makes, such as a tile of Net that looks the same however it is turned. There, where the
- * session has no seed, every key is tried. ----
+ * may hold what no generator makes, such as a tile of Net that looks the same however it is turned, and a save may have
+ * been forged. There every key is tried. ----
  */
 
 /* What pz_attempt would say, without the state that would follow. */
 static bool has_effect(pz_session *s, const pz_action *action)
 {
-    if (s->seed && s->puzzle->moves_change && action->key != PZ_UNDO) {
+    if (s->ruled && s->puzzle->moves_change && action->key != PZ_UNDO) {
         if (stays(s, action)) return false;
         char *move = press(s, action);
         if (!move) return ui_differs(s);
@@ -178,8 +178,8 @@ static int arrow_moves(const pz_session *s, const pz_action *action)
 
 static int by_rule(const pz_session *s, const pz_action *action)
 {
-    if (s->seed && action->rule == PZ_ALWAYS) return 1;
-    if (s->seed && action->rule != PZ_TRY) return arrow_moves(s, action);
+    if (s->ruled && action->rule == PZ_ALWAYS) return 1;
+    if (s->ruled && action->rule != PZ_TRY) return arrow_moves(s, action);
     return s->puzzle->legal ? s->puzzle->legal(s->state, s->ui, s->extra, action) : -1;
 }
 

@@ -282,7 +282,7 @@ int pz_session_save(pz_session *s, uint8_t **bytes, int64_t *size)
 typedef struct revival {
     unpacker from;
     const uint8_t *sealed; /* NULL, or what is loaded, from its head to its digest */
-    bool outside;
+    bool outside, ruled;
     pz_session *session; /* so far; freed by the caller where it stays unfinished */
 } revival;
 
@@ -304,6 +304,7 @@ static void unpack_whole(pz_session *none, void *context)
     if (!s) pz_fail(PZ_ENGINE, "out of memory");
     pz_current_guard()->pool = s->pool;
     pz_current_guard()->session = s;
+    s->ruled = r->ruled;
     if (r->outside) pz_current_guard()->assertion = PZ_CORRUPT;
     unpack(s, &r->from, r->outside);
 }
@@ -346,8 +347,12 @@ int pz_clone_within(const pz_session *session, double timeout, pz_session **resu
     *result = NULL;
     packer packed = {.bytes = NULL};
     int error = pz_call(s, pack_clone, &packed);
+    if (error) {
+        free(packed.bytes);
+        return error;
+    }
     const unpacker from = {.at = packed.bytes, .end = packed.bytes + packed.length};
-    if (!error) error = revive((revival){.from = from}, timeout, result);
+    error = revive((revival){.from = from, .ruled = s->ruled}, timeout, result);
     if (!error) (*result)->loaded = s->loaded;
     free(packed.bytes);
     return error;

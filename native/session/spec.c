@@ -46,7 +46,7 @@ static const char *keep_answer(int number, const char *text)
 typedef struct params_question {
     const pz_puzzle *puzzle;
     const char *params;
-    bool full, check, validate;
+    enum pz_params_use use;
     pz_layout *layout;
     double *steps;
     int *width, *height;
@@ -66,11 +66,8 @@ static void ask_params(pz_session *none, void *context)
 {
     (void)none;
     params_question *q = context;
-    game_params *params;
-    if (q->check)
-        params = pz_decode(q->puzzle, q->params, q->validate);
-    else
-        params = pz_read_params(q->puzzle, q->params);
+    game_params *params = q->use == PZ_TO_READ ? pz_read_params(q->puzzle, q->params)
+                                               : pz_decode(q->puzzle, q->params, q->use == PZ_TO_GENERATE);
     if (q->layout)
         pz_make_layout(q->puzzle, params, q->layout);
     else if (q->steps)
@@ -78,12 +75,12 @@ static void ask_params(pz_session *none, void *context)
     else if (q->width)
         least_picture(q->puzzle, params, q->width, q->height);
     else
-        q->answer = keep_answer(0, q->puzzle->engine->encode_params(params, q->full));
+        q->answer = keep_answer(0, q->puzzle->engine->encode_params(params, true));
 }
 
-int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, int check, const char **canonical)
+int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int use, const char **canonical)
 {
-    params_question q = {.puzzle = puzzle, .params = params, .full = full, .check = check, .validate = check};
+    params_question q = {.puzzle = puzzle, .params = params, .use = (enum pz_params_use)use};
     int error = ask(ask_params, &q);
     *canonical = q.answer;
     return error;
@@ -91,19 +88,19 @@ int pz_params_canonical(const pz_puzzle *puzzle, const char *params, int full, i
 
 int pz_layout_of(const pz_puzzle *puzzle, const char *params, pz_layout *layout)
 {
-    params_question q = {.puzzle = puzzle, .params = params, .check = true, .layout = layout};
+    params_question q = {.puzzle = puzzle, .params = params, .use = PZ_TO_PLAY, .layout = layout};
     return ask(ask_params, &q);
 }
 
 int pz_optimal_steps(const pz_puzzle *puzzle, const char *params, double *steps)
 {
-    params_question q = {.puzzle = puzzle, .params = params, .check = true, .steps = steps};
+    params_question q = {.puzzle = puzzle, .params = params, .use = PZ_TO_PLAY, .steps = steps};
     return ask(ask_params, &q);
 }
 
 int pz_least_picture(const pz_puzzle *puzzle, const char *params, int *width, int *height)
 {
-    params_question q = {.puzzle = puzzle, .params = params, .check = true, .width = width, .height = height};
+    params_question q = {.puzzle = puzzle, .params = params, .use = PZ_TO_PLAY, .width = width, .height = height};
     return ask(ask_params, &q);
 }
 

@@ -117,7 +117,7 @@ const char *web_last_answer(void)
 
 int web_canonical(int index, const char *params)
 {
-    return pz_params_canonical(pz_puzzle_at(index), params, 1, 1, &answer);
+    return pz_params_canonical(pz_puzzle_at(index), params, PZ_TO_GENERATE, &answer);
 }
 
 /* ---- Sessions ---- */

@@ -44,3 +44,10 @@ def test_sessions_come_and_go_without_a_trace(puzzle):
         work()
     gc.collect()
     assert resident() - before < 2 << 20
+
+
+def test_what_many_sessions_took_goes_back_to_the_system():
+    """Also the second time, when the C library has learned to keep pieces of that size."""
+    for _ in range(2):
+        crowd = speed.crowd("mines", "easiest", 20_000)
+    assert crowd.kib_left < crowd.kib_each / 5, crowd

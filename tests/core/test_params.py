@@ -64,6 +64,41 @@ def test_canonical_params_are_a_fixed_point(puzzle):
         assert pp.canonical_params(puzzle, full) == full
 
 
+@pytest.mark.parametrize(
+    ("puzzle", "game_id"),
+    [
+        ("bridges", "3x3i99:1a1f"),
+        ("lightup", "2x2b1:d"),
+        ("mines", "1x12n3:0,0,m0f0"),
+        ("mines", "2x9n3:r0,u,abcdef0123456789"),
+        ("net", "2x2w:3131"),
+        ("palisade", "2x2n4:d"),
+        ("palisade", "2x2n2:d"),
+        ("pegs", "4x4:PPPOPPHPPPPPPPPP"),
+        ("pegs", "3x1:PPH"),
+        ("range", "2x2:d"),
+        ("signpost", "1x1:1a"),
+    ],
+)
+def test_a_description_needs_no_parameters_that_a_generator_takes(puzzle, game_id):
+    """As in the original programs. What was described plays; a game from a seed is refused under these parameters."""
+    params = game_id.split(":")[0]
+    with pytest.raises(pp.InvalidParams):
+        pp.Session(puzzle, params, seed=1)
+    session = pp.Session(puzzle, game_id)
+    session.pixels()
+    for action in session.actions * 3:
+        session.step(action)
+    assert pp.Session.load(session.save()).hash() == session.clone().hash() == session.hash()
+    with pytest.raises(pp.InvalidParams):
+        session.reset(seed=1)
+    task = pp.Task(puzzle, game_id)
+    assert pp.optimal_steps(puzzle, task.params) > 0
+    with pp.Batch(puzzle, game_id, 2) as batch:
+        batch.reset(seed=1)
+        batch.step([0, 1])
+
+
 def test_galaxies_alias():
     assert pp.canonical_params("galaxies", "3x3de") == "3x3dn"
 

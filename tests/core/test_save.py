@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import pickle
 import subprocess
 import sys
@@ -156,6 +157,43 @@ def test_a_forged_byte_is_refused_or_harmless(name):
     command = [sys.executable, "-X", "faulthandler", "-c", FORGE, name, "3", "0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_bridge_that_starts_in_the_water_is_refused():
+    """While a bridge is drawn the save says where from: each of these bytes, in a process of its own."""
+    drawing = FORGE.replace("saved = session", "session.reset(5)\nsession.step('SELECT')\nsaved = session")
+    command = [sys.executable, "-X", "faulthandler", "-c", drawing, "bridges", "1", "220"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_masks_of_a_forged_save_are_exact(puzzle):
+    """Such as one whose cursor is hidden, which no key does. Rules tell masks only of games that were played here."""
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=5)
+    for action in (1, -1):
+        session.step(session.actions[action])
+    saved = session.save()[:-20]
+    for at in (at for at in range(8, len(saved)) if saved[at]):
+        forged = saved[:at] + b"\0" + saved[at + 1 :]
+        try:
+            loaded = pp.Session.load(forged + hashlib.sha1(forged).digest())
+        except pp.CorruptState:
+            continue
+        for action in (0, 5, 10):
+            tried = [loaded.clone().step(key).changed for key in range(len(loaded.actions))]
+            assert loaded.mask().tolist() == tried, at
+            loaded.step(action % len(loaded.actions))
+
+
+def test_an_open_square_before_the_mines_are_laid_is_refused():
+    session = pp.Session("mines", "4x4n2", seed=5)
+    session.step("SELECT2")
+    saved = session.save()[:-20]
+    flag = saved.rindex(b"\xff" + b"\xfe" * 15)
+    for open_square in (0, 1, 8):
+        forged = saved[:flag] + bytes([open_square]) + saved[flag + 1 :]
+        with pytest.raises(pp.CorruptState):
+            pp.Session.load(forged + hashlib.sha1(forged).digest())
 
 
 def test_a_blob_is_refused_unless_it_is_whole(puzzle):
