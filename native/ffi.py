@@ -117,7 +117,7 @@ int pz_xla_capsules(void);
 int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size);
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
                int32_t *steps, uint8_t *actions, volatile int64_t *progress);
-typedef struct { int64_t steps, changed; double by_clock, by_processor; } pz_loop_result;
+typedef struct { int64_t steps, changed; double by_clock, by_processor, resetting; } pz_loop_result;
 int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, pz_loop_result *result);
 
 typedef struct pz_search pz_search;

@@ -110,9 +110,13 @@ def machine() -> str:
     if Path("/proc/cpuinfo").exists():
         found = re.search("model name\\s*: (.*)", Path("/proc/cpuinfo").read_text())
         name = found[1] if found else name
-    load = f", load {os.getloadavg()[0]:.0f} when it ended" if hasattr(os, "getloadavg") else ""
-    today = datetime.now(timezone.utc).date()
-    return f"{os.cpu_count()} cores, {name}, Python {platform.python_version()}, {today}{load}"
+    cores, load, today = os.cpu_count() or 1, os.getloadavg()[0], datetime.now(timezone.utc).date()
+    told = f"{cores} cores, {name}, Python {platform.python_version()}, {today}, load {load:.0f} when it ended"
+    if load > cores + 1:
+        told += (
+            ": **others worked beside it, so what is measured by the clock, on both cores or as a wait, says little**"
+        )
+    return told
 
 
 def table(*rows: tuple[str, ...]) -> str:
