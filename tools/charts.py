@@ -102,8 +102,11 @@ def ladder(puzzle: str, pyplot: Any) -> Any:  # noqa: ANN401 (matplotlib's)
         left.plot(beyond, [MOST_NODES] * len(beyond), linestyle="", marker="^", color="#8e24aa",
                   label=f"more than {MOST_NODES:,} nodes")  # fmt: skip
     left.set_yscale("log")
+    left.minorticks_off()
     for policy, (told, colour) in PLAYERS.items():
-        right.plot(places, [float(row[f"{policy}_percent"]) for row in rows], marker="o", color=colour, label=told)
+        size = 9 if policy == "random" else 5  # where both are equal, both can be seen
+        shown = [float(row[f"{policy}_percent"]) for row in rows]
+        right.plot(places, shown, marker="o", markersize=size, color=colour, label=told)
     right.set(ylim=(-4, 104), ylabel="% solved in 10,000 steps")
     for axes, title in ((left, None), (right, "random play takes")):
         axes.set_xticks(places, [row["params"] for row in rows], rotation=30, ha="right", fontsize=7)

@@ -347,7 +347,8 @@ def choose() -> None:
         steps = [one for one in row["expert"] if one]
         low, high = (round(float(np.quantile(steps, share))) for share in (0.25, 0.75))
         repeats = row["tried"] - row["distinct"]
-        few = row["tried"] ** 2 < 2 * repeats * FEW  # as birthdays tell how many days a year has
+        # As birthdays tell how many days a year has; where most come back, nearly all were seen.
+        few = row["distinct"] < FEW if 2 * repeats > row["tried"] else row["tried"] ** 2 < 2 * repeats * FEW
         line = {name: row[name] for name in ("puzzle", "rung", "params", "level")}
         line |= {"expert_steps": round(solved_median(row)), "measure": row["measure"], "hardness": round(hardness(row))}
         lines.append({**line, "few_instances": int(few)})

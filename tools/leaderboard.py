@@ -42,6 +42,7 @@ class Baseline:
     """Instances of each rung, at most."""
     stops: bool = False
     """Whether it plays no rung above one where it solved nothing."""
+    max_steps: int = 10_000
 
 
 BASELINES = {
@@ -49,7 +50,7 @@ BASELINES = {
     "masked": Baseline("masked", 20),
     "search-1k": Baseline("search:1000", 20),
     "search-100k": Baseline("search:100000", 5, stops=True),
-    "published": Baseline("published", 100),
+    "published": Baseline("published", 50, max_steps=1000),
     "expert": Baseline("expert", 10),
 }
 
@@ -64,9 +65,8 @@ def play(name: str, puzzles: list[str]) -> None:
                 playing.check(pp.Task(puzzle, rung.params))
             except ValueError:
                 continue
-            done = evaluate(
-                playing, puzzle, rung.params, episodes=baseline.episodes, evalset="v2", threads=1, recorder=recorder
-            )
+            limits = {"episodes": baseline.episodes, "max_steps": baseline.max_steps}
+            done = evaluate(playing, puzzle, rung.params, **limits, evalset="v2", threads=1, recorder=recorder)
             print(name, puzzle, rung.params, done.summary()["success_percent"], flush=True)
             if baseline.stops and not any(status == 1 for status in done.status):
                 break
