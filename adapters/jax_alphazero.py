@@ -149,7 +149,7 @@ class AlphaZero:
         self.seen.update(joined(sights[ours]).tolist())
         # As many as were drawn, some twice: another number would be compiled anew.
         ours = np.resize(ours, len(sights))
-        return jax.tree.map(lambda x: x[ours], Games(state, self.model.look_at(board), timestep.mask))
+        return Games(state[ours], self.model.look_at(board)[ours], timestep.mask[ours])
 
     def state(self) -> dict[str, Array]:
         """Weights, moments and what is kept to learn from."""

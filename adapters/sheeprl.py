@@ -78,7 +78,7 @@ _watch: _Watch | None = None
 class WatchedEnv(PuzzleEnv):
     """What sheeprl's configuration makes: an environment whose steps are counted."""
 
-    def __init__(self, puzzle: str, params: str, *, rewards: dict[str, float], **options: Any) -> None:  # noqa: ANN401
+    def __init__(self, puzzle: str, params: str, *, rewards: dict[str, Any], **options: Any) -> None:  # noqa: ANN401
         super().__init__(puzzle, params, rewards=pp.Rewards(**rewards), render_mode="rgb_array", **options)
         self._sum = 0.0
 
@@ -88,7 +88,7 @@ class WatchedEnv(PuzzleEnv):
         self._sum += float(result[1])
         over = bool(result[2] or result[3])
         if _watch is not None:
-            _watch(over, self._sum, self.unwrapped.session.status > 0)
+            _watch(over, self._sum, self.session.status > 0)
         if over:
             self._sum = 0.0
         return result
@@ -298,7 +298,7 @@ def _resized(picture: Array, size: int) -> Array:
 
     if picture.shape[:2] != (size, size):
         picture = cv2.resize(picture, (size, size), interpolation=cv2.INTER_AREA)
-    return picture.transpose(2, 0, 1)
+    return np.asarray(picture.transpose(2, 0, 1))
 
 
 def _revived(path: str, deterministic: bool) -> CheckpointPolicy:
