@@ -53,7 +53,7 @@ demo: build ## watch the expert solve puzzles in the terminal; nothing but the c
 
 # The second run is for the other end of the Gymnasium releases that are supported.
 test: $(STAMP) build lint types ## install all frameworks and run every test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 	$(PIP) --upgrade --no-deps --target $(NEWEST) 'gymnasium<2'
 	PYTHONPATH=$(NEWEST) $(BIN)/python -m pytest -n auto -q tests/adapters/test_gymnasium.py tests/adapters/test_minari.py
 	$(BIN)/python tools/mutants.py --fixed --jobs 1
@@ -73,6 +73,7 @@ golden: $(STAMP) build ## write the golden playthroughs and pictures anew
 	$(BIN)/python -m tests.golden_playthrough
 	$(BIN)/python -m tests.golden_fields
 	$(BIN)/python -m tests.golden_hints
+	$(BIN)/python -m tests.golden_lengths
 	$(BIN)/python -m tests.golden_words
 
 gallery: build ## draw the contact sheet of all puzzles

@@ -83,6 +83,8 @@ class PuzzleEnv(gym.Env[Any, Any]):
         self.action_space = spaces.Discrete(n_actions)
         self._over = True
         self._window: Any = None
+        self._session: pp.Session | None = None
+        self._generator: np.random.Generator | None = None
 
     # ---- Gymnasium's interface
 
@@ -91,22 +93,33 @@ class PuzzleEnv(gym.Env[Any, Any]):
 
         Options: ``{"game_id": ...}`` or ``{"params": ...}`` starts a given one, as long as observations keep their shape.
         """
-        super().reset(seed=seed)
+        if seed is not None:
+            self._np_random, self._np_random_seed = None, seed
         options = options or {}
-        unknown = options.keys() - {"game_id", "params"}
-        if unknown:
+        if options and (unknown := options.keys() - {"game_id", "params"}):
             raise pp.UnknownOption(
                 f"unknown reset options {quote(sorted(unknown, key=str))}; there are game_id and params"
             )
-        opened = self._episodes.started
         self._episodes.start(seed, **options)
-        if not opened:
+        if self._episodes.session is not self._session:
             self._attach()
-        self._over = self._episodes.ended == 1
+        self._over = self._outcome.ended == 1
         result = self._result()
         if self.render_mode == "human":
             self.render()
         return result
+
+    # Gymnasium makes a generator for every seed that it is given. That takes longer than most resets, and nothing here
+    # draws from it: it is made when somebody asks for it.
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        if self._generator is None and self._np_random_seed is not None:
+            self._generator = gym.utils.seeding.np_random(self._np_random_seed)[0]
+        return self._generator
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self._generator = generator
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 (Gymnasium's signature)
         """Take an action."""
@@ -126,7 +139,7 @@ class PuzzleEnv(gym.Env[Any, Any]):
 
     def _attach(self) -> None:
         """Take what looks at the present session."""
-        session = self._episodes.session
+        self._session = session = self._episodes.session
         self._outcome, self._live_mask = session.outcome, session.mask(copy=False).view(np.int8)
         shows_state = isinstance(self._episodes.encoder, State)
         self._state = None if shows_state else State(self.task).attach(session)
@@ -134,8 +147,8 @@ class PuzzleEnv(gym.Env[Any, Any]):
     def _result(self) -> tuple[Any, dict[str, Any]]:
         episodes, copy = self._episodes, self.copy
         mask = self._live_mask.copy() if copy else self._live_mask
-        observation = episodes.observation(copy=copy)
-        info = episodes.info(mask, dict(observation) if self._state is None else self._state(copy=copy))
+        observation = episodes.observation(copy)
+        info = episodes.info(mask, observation.copy() if self._state is None else self._state(copy))
         if self.mask_in_observation:
             observation = with_mask(observation, mask)
         if self._expert is not None:
@@ -202,7 +215,8 @@ class PuzzleEnv(gym.Env[Any, Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         mine = ("_outcome", "_live_mask", "_state")  # of this environment's own session
-        return {name: value for name, value in self.__dict__.items() if name not in mine} | {"_window": None}
+        kept = {name: value for name, value in self.__dict__.items() if name not in mine}
+        return kept | {"_window": None, "_session": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from puzzleport.benchmark.settings import level_params
-from puzzleport.benchmark.speed import BATCH, best_of, c_loop, c_loop_all
+import puzzleport as pp
+from puzzleport.benchmark.speed import BATCH, batch_loop, best_of, c_loop, c_loop_all, level_params, python_loop
 
 from .gymnasium import PuzzleEnv, PuzzleVectorEnv
 
@@ -23,12 +25,16 @@ class Row:
     """The C loop: step, observe, mask."""
     c_loop_all: float
     """The same loop on every core at once."""
+    session: float
+    """Session.step from Python, with copies of mask and observation."""
     env: float
     """PuzzleEnv with state observation and mask, fresh arrays."""
     env_live: float
     """The same with live buffers."""
     vector: float
     """PuzzleVectorEnv of 1,024 on all cores, live buffers."""
+    batch: float
+    """Batch of 1,024 on all cores."""
 
 
 def env_loop(puzzle: str, params: str, seconds: float, copy: bool) -> float:
@@ -38,9 +44,9 @@ def env_loop(puzzle: str, params: str, seconds: float, copy: bool) -> float:
     numbers = np.random.default_rng(1).integers(len(env.action_names), size=4096).tolist()
     steps = 0
     hashes = {env.session.hash()}
-    started = time.perf_counter()
+    started = time.thread_time()
     end = started + seconds
-    while time.perf_counter() < end:
+    while time.thread_time() < end:
         at = steps % 4096
         for number in numbers[at : at + 128]:
             _, _, terminated, truncated, _ = env.step(number)
@@ -48,7 +54,7 @@ def env_loop(puzzle: str, params: str, seconds: float, copy: bool) -> float:
                 env.reset()
         steps += 128
         hashes.add(env.session.hash())
-    taken = time.perf_counter() - started
+    taken = time.thread_time() - started
     env.close()
     if len(hashes) < 2:
         raise AssertionError(f"{puzzle}: the state never changed")
@@ -85,8 +91,74 @@ def measure(puzzle: str, level: str, seconds: float) -> Row:
             params=params,
             c_loop=c_loop(puzzle, params, seconds, mask=True),
             c_loop_all=c_loop_all(puzzle, params, seconds),
+            session=python_loop(puzzle, params, seconds, copy=True),
             env=env_loop(puzzle, params, seconds, copy=True),
             env_live=env_loop(puzzle, params, seconds, copy=False),
             vector=vector_loop(puzzle, params, seconds),
+            batch=batch_loop(puzzle, params, seconds, threads=0),
         )
     )
+
+
+@dataclass(frozen=True)
+class Resets:
+    """Microseconds that a reset of one puzzle takes."""
+
+    puzzle: str
+    params: str
+    session: float
+    """Session.reset with a seed, processor time."""
+    seeded: float
+    """PuzzleEnv.reset with the same seeds."""
+    env: float
+    """PuzzleEnv.reset without a seed, one after the other, on the thread that calls it; games are not made ahead."""
+    wait: float
+    """How long the caller waits for a reset after 5 milliseconds away, by the clock, where games are not made ahead."""
+    wait_ahead: float
+    """The same where they are: the work is done by another thread meanwhile."""
+
+
+def reset_loop(reset: Callable[[int], object], seconds: float) -> float:
+    """Microseconds of processor time for a reset."""
+    number = 0
+    started = time.thread_time()
+    while time.thread_time() - started < seconds or number < 3:
+        number += 1
+        reset(number)
+    return 1e6 * (time.thread_time() - started) / number
+
+
+def wait_for_reset(puzzle: str, params: str, seconds: float, ahead: bool) -> float:
+    """Microseconds by the clock until a reset returns, when there was time to make its game: the median."""
+    waits = []
+    with contextlib.closing(PuzzleEnv(puzzle, params, ahead=ahead)) as env:
+        env.reset(seed=1)
+        for _ in range(max(11, int(seconds / 0.005))):
+            time.sleep(0.005)
+            started = time.perf_counter()
+            env.reset()
+            waits.append(time.perf_counter() - started)
+    return 1e6 * float(np.median(waits[3:]))
+
+
+def measure_resets(puzzle: str, level: str, seconds: float) -> Resets:
+    """All figures about the resets of one puzzle; the least of three rounds."""
+    params = level_params(puzzle, level)
+    rows = []
+    for _ in range(3):
+        session = pp.Session(puzzle, params, seed=0)
+        with contextlib.closing(PuzzleEnv(puzzle, params, ahead=False)) as env:
+            env.reset(seed=0)
+            rows.append(
+                Resets(
+                    puzzle,
+                    params,
+                    session=reset_loop(session.reset, seconds),
+                    seeded=reset_loop(lambda seed: env.reset(seed=seed), seconds),
+                    env=reset_loop(lambda _: env.reset(), seconds),
+                    wait=wait_for_reset(puzzle, params, seconds, ahead=False),
+                    wait_ahead=wait_for_reset(puzzle, params, seconds, ahead=True),
+                )
+            )
+    figures = ("session", "seeded", "env", "wait", "wait_ahead")
+    return Resets(puzzle, params, **{name: min(getattr(row, name) for row in rows) for name in figures})

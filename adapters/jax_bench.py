@@ -18,7 +18,7 @@ from puzzleport.benchmark.speed import BATCH, batch_loop, best_of
 
 from .jax import PuzzleEnv, masked_random
 
-LENGTH = 32
+LENGTH = 128
 """Steps of one scan."""
 MAX_STEPS = 1000
 PURE = 128
@@ -35,13 +35,16 @@ class Row:
     puzzle: str
     params: str
     rollout: float
-    """Whole episodes in C: the same policy without observations handed out."""
+    """Whole episodes in C, made and played by the same threads: nothing is handed out but how each ended."""
     batch: float
     """Batch.step of 1,024 from Python, with random actions that were drawn beforehand."""
     scan: float
-    """jax.jit and lax.scan over 1,024 games, which draw legal actions and sum up observations and rewards."""
+    """jax.jit and lax.scan over 1,024 games: legal actions are drawn, and every step writes observations, masks, rewards and ends
+    into arrays, of which the program sums up the rewards."""
+    read: float
+    """The same, and the program also sums up every item that is observed."""
     pure: float
-    """The same over 128 games as arrays of bytes."""
+    """That over 128 games as arrays of bytes."""
 
 
 def rate(play: Play, seconds: float) -> float:
@@ -80,14 +83,14 @@ def scanner(step: Callable[[Any, jax.Array], Any], start: Any, n: int) -> Play: 
     return play
 
 
-def handle_player(puzzle: str, params: str, n: int = BATCH) -> Play:
-    """Our environment behind a handle."""
+def handle_player(puzzle: str, params: str, n: int = BATCH, *, read: bool = True) -> Play:
+    """Our environment behind a handle, in a program that reads the observations or only plays."""
     env = PuzzleEnv(puzzle, params, n, max_steps=MAX_STEPS)
 
     def step(carry: Any, key: jax.Array) -> Any:  # noqa: ANN401
         handle, mask = carry
         handle, timestep = env.step(handle, masked_random(key, mask))
-        return (handle, timestep.mask), (timestep.observation, timestep.reward)
+        return (handle, timestep.mask), (timestep.observation if read else (), timestep.reward)
 
     handle, timestep = env.reset(1)
     return scanner(step, (handle, timestep.mask), n)
@@ -117,7 +120,8 @@ def rollout_player(puzzle: str, params: str) -> Play:
 def measure(puzzle: str, level: str, seconds: float) -> Row:
     """All figures of one puzzle."""
     params = level_params(puzzle, level)
-    whole, scan, pure = rollout_player(puzzle, params), handle_player(puzzle, params), pure_player(puzzle, params)
+    whole, pure = rollout_player(puzzle, params), pure_player(puzzle, params)
+    scan, read = handle_player(puzzle, params, read=False), handle_player(puzzle, params)
     return best_of(
         lambda: Row(
             puzzle=puzzle,
@@ -125,6 +129,7 @@ def measure(puzzle: str, level: str, seconds: float) -> Row:
             rollout=rate(whole, seconds),
             batch=batch_loop(puzzle, params, seconds, threads=0),
             scan=rate(scan, seconds),
+            read=rate(read, seconds),
             pure=rate(pure, seconds),
         )
     )

@@ -3,7 +3,7 @@
 A run is a sequence of rounds. What a round does follows from the weights before it, the run's seed and the number of the round
 alone: so a run that was interrupted and goes on ends with the same weights, bit for bit, as one that was not.
 
-How a round learns is in ``jax_ppo.py`` and ``jax_dagger.py``.
+How a round learns is in ``jax_ppo.py``, ``jax_dagger.py``, ``jax_alphazero.py`` and ``jax_muzero.py``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -41,6 +42,8 @@ LONGEST = 500
 """Steps after which validation gives up, where the bound is higher."""
 TEMPERATURES = (1.0, 0.5, 0.0)
 """What a policy is validated with: as it is, sharper, and with its likeliest action alone."""
+ALGORITHMS = {"ppo": "PPO", "dagger": "DAgger", "alphazero": "AlphaZero", "muzero": "MuZero"}
+"""What each is called in its file, ``jax_NAME.py``."""
 BEST, LAST, RUN, CURVE = "best.safetensors", "last.npz", "run.json", "curve.csv"
 
 
@@ -364,31 +367,29 @@ def train(
     round depends on), ``run.json`` and ``curve.csv``. The same arguments give the same files on one machine.
 
     Args:
-        algorithm: ``ppo`` or ``dagger``.
+        algorithm: one of ``ALGORITHMS``.
         setup: what is trained.
-        steps: of training: those that PPO takes, or those that an expert comments on in DAgger.
+        steps: of training: those that are played, or those that an expert comments on in DAgger.
         folder: of the run.
         resume: go on with the run in the folder.
-        settings: of the algorithm: the fields of ``jax_ppo.Settings`` or ``jax_dagger.Settings``.
+        settings: of the algorithm: the fields of ``Settings`` in its file.
         patience: whether to stop early: when all validation games are solved within the bound, either in two rounds in a row
             and as fast as by the expert on average, or in four and no faster; or when none is after half of the steps.
         progress: called with a ``Report`` after each update.
     """
-    from puzzleport.adapters import jax_dagger, jax_ppo
-
-    kinds = {"ppo": (jax_ppo.Settings, jax_ppo.PPO), "dagger": (jax_dagger.Settings, jax_dagger.DAgger)}
-    if algorithm not in kinds:
-        raise pp.UnknownOption(f"there is no algorithm {algorithm!r:.80}; there are {', '.join(kinds)}")
+    if algorithm not in ALGORITHMS:
+        raise pp.UnknownOption(f"there is no algorithm {algorithm!r:.80}; there are {', '.join(ALGORITHMS)}")
     if steps < 1:
         raise ValueError("training takes at least one step")
-    chosen = _settings(kinds[algorithm][0], settings or {})
+    module = import_module(f"puzzleport.adapters.jax_{algorithm}")
+    chosen = _settings(module.Settings, settings or {})
     about = {"algorithm": algorithm, **_told(setup), "steps": steps, "settings": asdict(chosen)}
     run = Run.begin(folder, about, resume)
     if run.finished:
         return folder / BEST
     began, before = time.process_time(), run.cpu
     model = Model(setup)
-    learner: Algorithm = kinds[algorithm][1](model, chosen, steps)
+    learner: Algorithm = getattr(module, ALGORITHMS[algorithm])(model, chosen, steps)
     validation = Validation(model)
     try:
         run.restore(learner)
@@ -443,6 +444,8 @@ def _told(setup: Setup) -> dict[str, Any]:
     task = setup.task
     rewards = {name: value for name, value in asdict(task.rewards).items() if isinstance(value, (int, float))}
     more = {name: value for name, value in asdict(replace(setup, task=None)).items() if name not in {"task", "threads"}}  # type: ignore[arg-type]
+    if task.max_repeats:
+        more["max_repeats"] = task.max_repeats
     return {"puzzle": task.puzzle, "params": task.params, "max_steps": task.max_steps, "rewards": rewards, **more}
 
 

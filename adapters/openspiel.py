@@ -61,7 +61,8 @@ _DEFAULTS: dict[str, Any] = {
 # OpenSpiel itself refuses names that it does not know, without a word about new ones: so it knows these, and we refuse them.
 _OLD: dict[str, Any] = {"allow_undo": False, "rewards": ""}
 _TERMINAL, _CHANCE = int(pyspiel.PlayerId.TERMINAL), int(pyspiel.PlayerId.CHANCE)
-_ROOTS = 256  # instances kept ready by a game
+ROOTS = 256
+"""Instances that are kept ready by a game."""
 _UNDRAWN = {"bridges": ("marked",), "filling": ("fixed",), "pearl": ("drag_order",)}
 """Fields that the text of a board does not show: they are written below it."""
 
@@ -92,13 +93,15 @@ def _params(parameter: str) -> str:
     return unquote(parameter[1:-1] if quoted else parameter)
 
 
-def _specification(puzzle: str) -> dict[str, Any]:
-    return {**_DEFAULTS, "params": as_parameter(pp.spec(puzzle).default_params)}
+def specification(puzzle: str, *, rewards: bool = True) -> dict[str, Any]:
+    """The parameters of a game, and their defaults."""
+    known = {name: value for name, value in _DEFAULTS.items() if rewards or name not in _REWARDS}
+    return {**known, "params": as_parameter(pp.spec(puzzle).default_params)}
 
 
 def _given(puzzle: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters of a game: in their types, the seed drawn, and such that their text gives the same ones again."""
-    given = {**_specification(puzzle), **params}
+    given = {**specification(puzzle), **params}
     if given.pop("allow_undo", False):
         raise unknown_option(["allow_undo"], tuple(_DEFAULTS))
     if given.pop("rewards", ""):
@@ -138,6 +141,14 @@ def _task(puzzle: str, given: Mapping[str, Any]) -> pp.Task:
     return task
 
 
+def task_of(puzzle: str, params: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[pp.Task, dict[str, Any]]:
+    """What is played, and all parameters of the game, of which there are the known ones."""
+    if params.keys() - known.keys():
+        raise unknown_option(params.keys() - known.keys(), tuple(known))
+    given = _given(puzzle, params)
+    return _task(puzzle, given), {name: given[name] for name in known}
+
+
 def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, stepwise: bool = False, old: bool = False) -> Any:  # noqa: ANN401 (pyspiel is untyped)
     kind = pyspiel.GameType
     return kind(
@@ -155,7 +166,7 @@ def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, stepwise: bool = F
         provides_information_state_tensor=False,
         provides_observation_string=True,
         provides_observation_tensor=True,
-        parameter_specification={**_specification(about.name), **(_OLD if old else {})},
+        parameter_specification={**specification(about.name), **(_OLD if old else {})},
     )
 
 
@@ -169,8 +180,8 @@ class PuzzleGame(pyspiel.Game):
         try:
             given = _given(self.name, params or {})
             self.task = task = _task(self.name, given)
-            self.root = lru_cache(maxsize=_ROOTS)(self._root)
-            self.start_of_pay = lru_cache(maxsize=_ROOTS)(self._start_of_pay)
+            self.root = lru_cache(maxsize=ROOTS)(self._root)
+            self.start_of_pay = lru_cache(maxsize=ROOTS)(self._start_of_pay)
             self.start_of_pay(0)
             task.encoder.attach(self.root(0))()  # what cannot be seen, such as too small a picture, is an error now
         except (pp.PuzzleError, TypeError, ValueError) as error:
@@ -229,6 +240,15 @@ class PuzzleGame(pyspiel.Game):
 
 def _load_game(text: str) -> Any:  # noqa: ANN401 (pyspiel is untyped)
     return pyspiel.load_game(text)
+
+
+def board(session: pp.Session) -> str:
+    """A board as text, with all that an observation has."""
+    lines = [session.text()]
+    for name in _UNDRAWN.get(session.puzzle, ()):
+        lines.append(f"{name}:\n")
+        lines.extend(" ".join(map(str, row)) + "\n" for row in session.observe(copy=False)[name].tolist())
+    return "".join(lines)
 
 
 class PuzzleState(pyspiel.State):
@@ -366,12 +386,7 @@ class PuzzleState(pyspiel.State):
     def __str__(self) -> str:
         if self._instance < 0:
             return "an instance is to be drawn"
-        session = self.session
-        lines = [session.text()]
-        for name in _UNDRAWN.get(self._game.name, ()):
-            lines.append(f"{name}:\n")
-            lines.extend(" ".join(map(str, row)) + "\n" for row in session.observe(copy=False)[name].tolist())
-        return "".join(lines)
+        return board(self.session)
 
     # ---- the history, which C++ keeps, until an action is taken back
 
@@ -427,7 +442,7 @@ class Observer:
         if state._instance < 0:
             self.tensor.fill(0)
             return
-        for part, seen in zip(self._parts, _arrays(state.look()), strict=True):
+        for part, seen in zip(self._parts, arrays(state.look()), strict=True):
             part[...] = seen
         if self._recall:
             steps = self.dict["history"]
@@ -445,11 +460,11 @@ class Observer:
         return " ".join(names[action] for whose, action in state._history() if whose >= 0) + "\n" + str(state)
 
 
-def _arrays(seen: Any) -> Iterator[Array]:  # noqa: ANN401 (a tree of arrays)
+def arrays(seen: Any) -> Iterator[Array]:  # noqa: ANN401 (a tree of arrays)
     """The arrays of an observation, in the order of the tree's leaves."""
     if isinstance(seen, dict):
         for part in seen.values():
-            yield from _arrays(part)
+            yield from arrays(part)
     else:
         yield seen
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import puzzleport as pp
+from puzzleport.batch import Part
 from puzzleport.encode import Leaf, Tree
 from puzzleport.encode.state import State
 from puzzleport.encode.text import Text
@@ -33,11 +34,16 @@ def spec_of(tree: Tree, n: int) -> TensorSpec:
     return Composite({name: spec_of(part, n) for name, part in tree.items()}, shape=(n,))
 
 
-def tensors_of(arrays: Any, n: int) -> Any:  # noqa: ANN401 (an array or a dict of them)
+def tensors_of(arrays: Any, size: torch.Size) -> Any:  # noqa: ANN401 (an array or a dict of them)
     """Arrays as tensors over the same memory."""
     if isinstance(arrays, dict):
-        return TensorDict._new_unsafe({name: tensors_of(part, n) for name, part in arrays.items()}, torch.Size([n]))
+        return TensorDict._new_unsafe({name: tensors_of(part, size) for name, part in arrays.items()}, size)
     return torch.from_numpy(arrays)
+
+
+def column(part: Part) -> Part:
+    """A vector as TorchRL has single numbers: with an axis of one behind."""
+    return part._replace(shape=(*part.shape, 1), strides=(*part.strides, part.dtype.itemsize))
 
 
 class PuzzleEnv(EnvBase):
@@ -76,12 +82,22 @@ class PuzzleEnv(EnvBase):
         if isinstance(task.encoder, Text):
             raise pp.UnknownOption('tensors hold no text: choose another observation than "text"')
         episodes = pp.BatchEpisodes(task, num_envs, threads=threads, autoreset="off")
+        episodes.batch.leave_out_repeats()  # which no tensor holds
         n = episodes.num_envs
         super().__init__(device="cpu", batch_size=torch.Size([n]))
         self.task, self._episodes = task, episodes
         self._next_seed: int | None = None
         self._size = torch.Size([n])
-        self._state = State(task) if isinstance(task.encoder, State) else None
+        self._hook = task.rewards.hook
+        apart = episodes.batch.apart
+        parts = {"reward": apart.reward, "terminated": apart.terminated, "truncated": apart.truncated}
+        parts |= {"done": apart.done, "is_success": apart.solved}
+        self._parts = [(name, *column(part)) for name, part in parts.items()]
+        self._mask = apart.mask
+        self._fields = None
+        if isinstance(task.encoder, State):
+            fields = apart.fields.items()
+            self._fields = [(name, *(part if len(part.shape) > 1 else column(part))) for name, part in fields]
         n_actions = len(task.actions)
         self.observation_spec = Composite(
             observation=spec_of(task.encoder.tree, n),
@@ -105,43 +121,50 @@ class PuzzleEnv(EnvBase):
             which = None
         self._episodes.start(self._next_seed, None if which is None else which.numpy())
         self._next_seed = None
-        return self._result({})
+        result = self.batch.result
+        ended = result.ended[:, None]
+        tensors = {
+            "terminated": torch.from_numpy(ended == 1),
+            "truncated": torch.from_numpy(ended == 2),
+            "done": torch.from_numpy(ended != 0),
+            "is_success": torch.from_numpy(result.status[:, None] > 0),
+        }
+        return self._completed(tensors, tensors_of(self._episodes.observation(), self._size), result.mask.copy())
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         if tensordict.get("_step", None) is not None:
             raise NotImplementedError("all games are stepped together: there is no _step mask for some of them")
-        rewards = self._episodes.step(tensordict.get("action").numpy())
-        return self._result({"reward": torch.from_numpy(rewards.astype(np.float32)[:, None])})
+        # Into fresh memory: what TorchRL keeps must not change with the next step. What follows is most of what this
+        # environment adds to a step of the batch, so no function is called that can be done without.
+        block = self.batch.step_apart(tensordict.get("action").numpy())
+        tensor, array = torch.from_numpy, np.ndarray
+        tensors = {
+            name: tensor(array(shape, dtype, block, offset, strides))
+            for name, shape, dtype, offset, strides in self._parts
+        }
+        if self._hook is not None:
+            tensors["reward"] = tensor(self._episodes.paid().astype(np.float32)[:, None])
+        if self._fields is None:
+            observation = tensors_of(self._episodes.observation(), self._size)
+        else:
+            fields = {
+                name: tensor(array(shape, dtype, block, offset, strides))
+                for name, shape, dtype, offset, strides in self._fields
+            }
+            observation = TensorDict._new_unsafe(fields, self._size)
+        return self._completed(tensors, observation, self._mask.of(block))
+
+    def _completed(self, tensors: dict[str, Any], observation: Any, mask: Array) -> TensorDictBase:  # noqa: ANN401
+        done = tensors["done"].numpy()
+        if np.count_nonzero(done):
+            over = np.flatnonzero(done)
+            mask[over[~mask[over].any(axis=1)]] = True
+        tensors["observation"], tensors["action_mask"] = observation, torch.from_numpy(mask)
+        return TensorDict._new_unsafe(tensors, self._size, device=self.device)
 
     def _step_proc_data(self, next_tensordict_out: TensorDictBase) -> TensorDictBase:
         # Shapes and ends are whole already, and this runs with every step.
         return super()._step_proc_data(next_tensordict_out) if self.run_type_checks else next_tensordict_out
-
-    def _result(self, more: dict[str, torch.Tensor]) -> TensorDictBase:
-        """What is seen now, in fresh memory: what TorchRL keeps must not change with the next step."""
-        result, n = self.batch.result, self._size[0]
-        if self._state is not None:  # all fields in one copy
-            observation = self._state.views(self.task.layout.views(self.batch.records.copy()))
-        else:
-            observation = self._episodes.observation()
-        ended = result.ended[:, None]  # compared in this shape, so that nothing is reshaped afterwards
-        terminated, truncated, done = ended == 1, ended == 2, ended != 0
-        mask = result.mask.copy()
-        if done.any():
-            mask[~mask.any(axis=1)] = True
-        return TensorDict._new_unsafe(
-            {
-                "observation": tensors_of(observation, n),
-                "action_mask": torch.from_numpy(mask),
-                "is_success": torch.from_numpy(result.status[:, None] > 0),
-                "terminated": torch.from_numpy(terminated),
-                "truncated": torch.from_numpy(truncated),
-                "done": torch.from_numpy(done),
-                **more,
-            },
-            self._size,
-            device=self.device,
-        )
 
     def _set_seed(self, seed: int | None) -> None:
         self._next_seed = seed

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from tensordict import TensorDict
+from tensordict import TensorDict, TensorDictBase
 
 from puzzleport.batch import Batch
 from puzzleport.benchmark.settings import level_params
@@ -29,8 +29,23 @@ class Row:
     params: str
     batch: float
     """Batch.step without autoreset."""
+    floor: float
+    """EnvBase.step over it, always with the same TensorDict: what TorchRL itself takes."""
     env: float
     """EnvBase.step, with all that is seen in fresh TensorDicts."""
+
+
+class Floor(PuzzleEnv):
+    """Steps the batch, and hands out the one TensorDict that was made for the first step."""
+
+    made: TensorDictBase | None = None
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        if self.made is None:
+            self.made = super()._step(tensordict)
+        else:
+            self.batch.step(tensordict.get("action").numpy())
+        return self.made
 
 
 def choices(n_actions: int) -> list[np.ndarray[Any, Any]]:
@@ -52,29 +67,38 @@ def rate(restart: Callable[[], object], steps: Sequence[Callable[[], object]], s
     return rounds * BATCH / taken
 
 
-def measure(puzzle: str, level: str, seconds: float) -> Row:
-    """All figures of one puzzle."""
-    params = level_params(puzzle, level)
-    batch, env = Batch(puzzle, params, BATCH, autoreset="off"), PuzzleEnv(puzzle, params, BATCH)
-    actions = choices(len(batch.actions))
+def env_player(
+    env: PuzzleEnv, actions: list[np.ndarray[Any, Any]]
+) -> tuple[Callable[[], None], list[Callable[[], object]]]:
+    """What starts an environment again, and its steps."""
     data = env.reset()
-    batch_steps = [partial(batch.step, one) for one in actions]
     inputs = [TensorDict() for _ in actions]
 
-    def restart_env() -> None:
+    def restart() -> None:
         # What is stepped must hold no result of an earlier step, as in a rollout: TorchRL would merge the two.
         env.batch.reset(1)
         inputs[:] = [data.copy().set("action", torch.from_numpy(one)) for one in actions]
 
-    env_steps = [lambda at=at: env.step(inputs[at]) for at in range(len(actions))]
+    return restart, [lambda at=at: env.step(inputs[at]) for at in range(len(actions))]
+
+
+def measure(puzzle: str, level: str, seconds: float) -> Row:
+    """All figures of one puzzle."""
+    params = level_params(puzzle, level)
+    batch = Batch(puzzle, params, BATCH, autoreset="off")
+    envs = PuzzleEnv(puzzle, params, BATCH), Floor(puzzle, params, BATCH)
+    actions = choices(len(batch.actions))
+    steps = [partial(batch.step, one) for one in actions]
+    env, floor = (env_player(one, actions) for one in envs)
     row = best_of(
         lambda: Row(
             puzzle=puzzle,
             params=params,
-            batch=rate(lambda: batch.reset(1), batch_steps, seconds),
-            env=rate(restart_env, env_steps, seconds),
+            batch=rate(lambda: batch.reset(1), steps, seconds),
+            floor=rate(*floor, seconds),
+            env=rate(*env, seconds),
         )
     )
-    batch.close()
-    env.close()
+    for one in (batch, *envs):
+        one.close()
     return row

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -55,6 +56,31 @@ class BatchStep:
     """0 goes on, 1 terminated (solved or failed), 2 truncated."""
 
 
+class Part(NamedTuple):
+    """An array in a block of bytes."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    offset: int
+    strides: tuple[int, ...]
+
+    def of(self, block: Array) -> Array:
+        """The array in this block."""
+        return np.ndarray(self.shape, self.dtype, block, self.offset, self.strides)
+
+
+class Apart(NamedTuple):
+    """The arrays in a copy of what a step led to."""
+
+    fields: dict[str, Part]
+    reward: Part
+    mask: Part
+    terminated: Part
+    truncated: Part
+    done: Part
+    solved: Part
+
+
 class Batch:
     """N sessions of one puzzle with the same parameters.
 
@@ -73,6 +99,7 @@ class Batch:
         autoreset: ``"same_step"``: a finished episode is followed by the next one at once, and its last observation is in
             ``final``; ``"next_step"``: by the next step, whose action is ignored; ``"off"``: only by ``reset``.
         exclude: the ``instance_hash`` of instances that the streams pass over.
+        ahead: where games take long to make, have a thread make the next ones while the present ones are played.
     """
 
     def __init__(
@@ -88,6 +115,7 @@ class Batch:
         timeout: float = DEFAULT_TIMEOUT,
         autoreset: Autoreset = "same_step",
         exclude: Sequence[int] = (),
+        ahead: bool = True,
     ) -> None:
         self._handle: Any = None
         self.spec = spec(puzzle)
@@ -99,6 +127,7 @@ class Batch:
         result = ffi.new("pz_batch **")
         task, self._texts = native_task(which, self.spec, self.undo, max_steps, max_repeats, self.timeout)
         excluded = np.unique(np.array(exclude, np.uint64))
+        task.ahead = bool(ahead)
         task.excluded, task.n_excluded = ffi.from_buffer("uint64_t[]", excluded), len(excluded)
         code = lib.pz_batch_new(task, n, check_threads(threads), result)
         if code:
@@ -110,6 +139,7 @@ class Batch:
         self._records = np.zeros((n, self._layout.record_size), np.uint8)[:]
         self._masks = np.zeros((n, len(self.actions)), np.bool_)[:]
         self._outcomes = np.zeros(n, _OUTCOME)[:]
+        self._apart_size = self._records.nbytes + self._masks.nbytes + n * (4 + 4)  # a reward, and four flags
         self._started = False
         outcomes = self._outcomes
         self._result = BatchStep(
@@ -187,14 +217,7 @@ class Batch:
 
     def step(self, actions: Sequence[int] | Array) -> BatchStep:
         """Take one action in each slot."""
-        if not self._started:
-            raise InvalidAction("reset the batch before its first step")
-        given = np.asarray(actions)
-        if given.dtype.kind not in "iu" or given.shape != (self.num_envs,):
-            raise InvalidAction(
-                f"{self.num_envs} sessions take {self.num_envs} whole numbers, not {given.dtype} of shape {given.shape}"
-            )
-        given = np.ascontiguousarray(given, np.int64)  # C copies it, and looks whether each action exists
+        given = self._checked(actions)
         code = lib.pz_batch_step(
             self._handle or self._open(),
             self.num_envs,
@@ -204,6 +227,49 @@ class Batch:
         if code:
             self._check(code)
         return self._result
+
+    def step_apart(self, actions: Sequence[int] | Array) -> Array:
+        """The same, and a copy of what it led to in one fresh array of bytes: ``apart`` says where.
+
+        The threads make the copies while they have the games at hand: that is quicker than copying the live arrays.
+        """
+        given, block = self._checked(actions), np.empty(self._apart_size, np.uint8)
+        code = lib.pz_batch_step_apart(
+            self._handle or self._open(),
+            self.num_envs,
+            ffi.from_buffer("int64_t[]", given),
+            _AUTORESET[self.autoreset],
+            ffi.from_buffer("uint8_t[]", block),
+            self._apart_size,
+        )
+        if code:
+            self._check(code)
+        return block
+
+    def _checked(self, actions: Sequence[int] | Array) -> Array:
+        if not self._started:
+            raise InvalidAction("reset the batch before its first step")
+        given = np.asarray(actions)
+        if given.dtype.kind not in "iu" or given.shape != (self.num_envs,):
+            raise InvalidAction(
+                f"{self.num_envs} sessions take {self.num_envs} whole numbers, not {given.dtype} of shape {given.shape}"
+            )
+        return np.ascontiguousarray(given, np.int64)  # C copies it, and looks whether each action exists
+
+    @cached_property
+    def apart(self) -> Apart:
+        """Where the arrays lie in what ``step_apart`` returns."""
+        n = self.num_envs
+        views = self._result.observation
+        fields = {
+            field.name: Part(views[field.name].shape, field.dtype, field.offset, views[field.name].strides)
+            for field in self._layout.fields
+        }
+        parts, at = [], self._records.nbytes
+        for like in (np.empty(n, np.float32), self._masks, *[np.empty(n, np.bool_)] * 4):
+            parts.append(Part(like.shape, like.dtype, at, like.strides))
+            at += like.nbytes
+        return Apart(fields, *parts)
 
     def pixels(
         self,
@@ -269,6 +335,10 @@ class Batch:
         self._check(lib.pz_batch_bind(self._open(), buffers))
         self._buffers = buffers
         return paid
+
+    def leave_out_repeats(self) -> None:
+        """From now on ``repeats`` stays 0, unless ``max_repeats`` needs it: steps are cheaper without the count."""
+        lib.pz_batch_uncounted(self._open())
 
     def session(self, slot: int) -> Session:
         """An independent copy of the session in a slot."""

@@ -18,7 +18,16 @@ from .errors import (
     quote,
     raise_for,
 )
-from .game_id import GameID, check_seed, names_instance, native_id, parse_game_id, random_seed
+from .game_id import (
+    MAX_SEED,
+    GameID,
+    check_seed,
+    episode_seed,
+    names_instance,
+    native_id,
+    parse_game_id,
+    random_seed,
+)
 from .limits import (
     DEFAULT_MAX_STEPS,
     DEFAULT_TIMEOUT,
@@ -162,6 +171,8 @@ class Session:
         """Own a native session: free it when we go, and give it our buffers to write to."""
         self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
         self._pointer = self._handle  # so that a call in another thread keeps alive what it works on
+        self._picture: tuple[Any, ...] = (None, (), ())  # the last one asked for, its shape, and what C is told of it
+        self._ahead: tuple[str, float, Any] | None = None  # what makes games ahead, with these parameters and timeout
         native = lib.pz_session_puzzle(pointer)
         self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
         self.actions: tuple[str, ...] = self.spec.actions[: lib.pz_n_actions(pointer)]
@@ -294,7 +305,10 @@ class Session:
             self._open()
         if not copy:
             return self._views
-        return {name: duplicate() for name, duplicate in self._copiers}
+        fresh = {}
+        for name, duplicate in self._copiers:  # faster than a comprehension, which is a call of its own
+            fresh[name] = duplicate()
+        return fresh
 
     def record(self, copy: bool = True) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The observation record: all fields as bytes, each where its ``offset`` says. Without copy: a live view."""
@@ -320,10 +334,17 @@ class Session:
 
         uint8 (height, width, 3), or (3, height, width), or in grey (height, width).
         """
-        size = check_size(width, height)
-        picture = np.empty(picture_shape(*size, channels_first, grey), np.uint8)
-        form = picture_form(channels_first, grey)
-        self._check(lib.pz_session_pixels(self._open(), *size, form, ffi.from_buffer("uint8_t[]", picture)), "pixels")
+        wanted = width, height, channels_first, grey
+        asked, shape, form = self._picture
+        if wanted != asked or type(width) is not int or type(height) is not int:
+            size = check_size(width, height)
+            shape, form = picture_shape(*size, channels_first, grey), (*size, picture_form(channels_first, grey))
+            self._picture = wanted, shape, form
+        picture = np.empty(shape, np.uint8)
+        room = ffi.from_buffer("uint8_t[]", picture)
+        code = lib.pz_session_pixels(self._pointer or self._open(), form[0], form[1], form[2], room)
+        if code:
+            self._check(code, "pixels")
         return picture
 
     def sketch(self, width: int, height: int) -> Sketch:
@@ -466,6 +487,16 @@ class Session:
     def restart(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> None:
         """Start another game as ``reset`` does, without a copy of the observation."""
         pointer = self._open()
+        if game_id is None and (params is None or params == self._params):
+            if seed is None:
+                seed = random_seed()
+            elif type(seed) is not int or not 0 <= seed <= MAX_SEED:
+                seed = check_seed(seed)
+            code = lib.pz_session_restart(pointer, seed, self.timeout)
+            if code != lib.PZ_UNREADABLE:
+                if code:
+                    self._check(code, self._params)
+                return
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{self.puzzle}: give either a game_id or params and seed, not both")
         which = self._which(self.puzzle, self._params if params is None else params, seed, game_id)
@@ -474,6 +505,27 @@ class Session:
             self._reset(pointer, which)
         finally:
             lib.pz_session_let_go(pointer)
+
+    def follow(self, seed: int, episode: int) -> None:
+        """Start the k-th game of a seed's stream, that of ``episode_seed(seed, k)``, with the present parameters.
+
+        Where games take long to make, a thread makes the next one of the stream while this one is played: from the second
+        on, as who gives a seed with every reset never plays that. It is the same game as without.
+        """
+        if type(seed) is not int or not 0 <= seed <= MAX_SEED:
+            seed = check_seed(seed)
+        if type(episode) is not int or not 0 <= episode <= MAX_SEED:
+            episode = whole(episode, "an episode", 0, MAX_SEED)
+        ahead = self._ahead
+        if ahead is None or ahead[0] != self._params or ahead[1] != self.timeout:
+            made = ffi.new("pz_ahead **")
+            self._check(lib.pz_ahead_new(self._open(), self.timeout, made), "follow")
+            self._ahead = ahead = self._params, self.timeout, ffi.gc(made[0], lib.pz_ahead_free)
+        code = lib.pz_ahead_start(ahead[2], self._pointer or self._open(), seed, episode)
+        if code == lib.PZ_UNREADABLE:
+            self.restart(episode_seed(seed, episode))
+        elif code:
+            self._check(code, self._params)
 
     def _reset(self, pointer: Any, which: GameID) -> None:  # noqa: ANN401 (a cffi pointer)
         """Reset a session that this thread holds, so that what C writes to and what Python shows change as one."""
@@ -546,7 +598,7 @@ class Session:
     def close(self) -> None:
         """Free the native side now rather than when the last reference goes. Closing twice is fine."""
         if self._handle is not None:
-            self._handle = self._pointer = None
+            self._handle = self._pointer = self._ahead = None
 
     @property
     def closed(self) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from ._native import lib
 from .arguments import whole
 from .batch import Autoreset, Batch
 from .benchmark.evaluation_sets import frozen_hashes
@@ -45,6 +46,7 @@ class TaskOptions(TypedDict, total=False):
     height: int
     timeout: float
     exclude: Collection[int] | str
+    ahead: bool
 
 
 RENAMED = {
@@ -97,6 +99,8 @@ class Task:
         timeout: seconds that generating one puzzle may take; 0 for no limit.
         exclude: instances that are never drawn, such as those of an evaluation: their ``instance_hash``, or the name of a
             frozen set, ``"v2"``. A stream passes over them; a game that is named by its id is played all the same.
+        ahead: where games take long to make, have a thread make the next one while the present one is played. The games are
+            the same either way.
         game_id: set by ``params`` where that names one instance.
     """
 
@@ -112,6 +116,7 @@ class Task:
     height: int = 128
     timeout: float = DEFAULT_TIMEOUT
     exclude: Collection[int] | str = field(default=(), repr=False)
+    ahead: bool = True
     game_id: str | None = None
 
     def __post_init__(self) -> None:
@@ -138,6 +143,7 @@ class Task:
         settle("max_repeats", check_limit("max_repeats", self.max_repeats))
         settle("timeout", check_timeout(self.timeout))
         settle("exclude", _hashes(self.puzzle, self.exclude))
+        settle("ahead", bool(self.ahead))
         if not isinstance(self.rewards, Rewards):
             raise UnknownOption(f"rewards is a puzzleport.Rewards, not {quote(self.rewards)}")
         self.rewards.checked(self.spec, self.params)
@@ -207,7 +213,7 @@ class Task:
     def batch(self, num_envs: int = 1, *, threads: int = 0, autoreset: Autoreset = "same_step") -> Batch:
         """A batch of this task."""
         params = self.game_id or self.params
-        given = {"threads": threads, "autoreset": autoreset, "exclude": list(self.exclude)}
+        given = {"threads": threads, "autoreset": autoreset, "exclude": list(self.exclude), "ahead": self.ahead}
         return Batch(self.puzzle, params, num_envs, **given, **self._limits)  # type: ignore[arg-type]
 
     @property
@@ -255,18 +261,24 @@ class Stream:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self._seed = random_seed() if task.seed is None else task.seed
-        self._episode = -1
+        self.seed = random_seed() if task.seed is None else task.seed
+        """Of the games that come now."""
+        self.episode = -1
+        """The number of the present one among them."""
+
+    def advance(self, seed: int | None = None) -> None:
+        """Pass to the next game, or with a seed to the first of that seed's."""
+        if seed is None:
+            self.episode += 1
+        else:
+            self.seed, self.episode = check_seed(seed), 0
 
     def next(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> dict[str, Any]:
         """What to start a session with: the next game; with a seed the first of that seed's; or the game that is named."""
         task = self.task
-        if game_id is None and names_instance(params):
+        if params is not None and game_id is None and names_instance(params):
             params, game_id = None, params
-        if seed is not None:
-            self._seed, self._episode = check_seed(seed), 0
-        else:
-            self._episode += 1
+        self.advance(seed)
         if game_id is None and params is None:
             game_id = task.game_id
         if game_id is not None:
@@ -274,7 +286,7 @@ class Stream:
             start: dict[str, Any] = {"game_id": game_id}
         else:
             chosen = task.params if params is None else canonical_params(task.puzzle, params)
-            start = {"params": chosen, "seed": episode_seed(self._seed, self._episode)}
+            start = {"params": chosen, "seed": episode_seed(self.seed, self.episode)}
         if chosen != task.params and layout(task.puzzle, chosen) != task.layout:
             raise InvalidParams(
                 f"{task.puzzle}: {chosen:.80} has other observations than {task.params}; make an environment for it"
@@ -326,17 +338,38 @@ class Episodes:
 
     def start(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> None:
         """Start the next game; with a seed the first of that seed's stream; or the game that is named."""
-        which = self.stream.next(seed, params=params, game_id=game_id)
-        session = self._open(which)
-        for _ in range(MOST_EXCLUDED):
-            if "game_id" in which or not self.task.excludes(session):
-                break
-            which = self.stream.next(params=params)
-            session.restart(**which)
+        session, by_id = self._session, False
+        if (
+            (params is None and game_id is None and self.task.game_id is None)
+            and (session is not None and not session.closed)
+            and session.params == self.task.params
+        ):
+            self._follow(session, seed)
         else:
-            raise self.task.all_excluded()
-        self.game_id = which.get("game_id") or f"{which['params']}#{which['seed']}"
+            which = self.stream.next(seed, params=params, game_id=game_id)
+            session, by_id = self._open(which), "game_id" in which
+        if self.task.exclude and not by_id:
+            self._pass_over(session, params)
         self._pay.start(session)
+
+    def _follow(self, session: Session, seed: int | None = None) -> None:
+        """The next game of the stream, or the first of a seed's: with the task's parameters, in a session that has them."""
+        stream, task = self.stream, self.task
+        stream.advance(seed)
+        number = lib.pz_episode_seed(stream.seed, stream.episode)
+        if task.ahead:
+            session.follow(stream.seed, stream.episode)
+        else:
+            session.restart(number)
+        self.game_id = f"{task.params}#{number}"
+
+    def _pass_over(self, session: Session, params: str | None) -> None:
+        """Go on to a game that is not excluded."""
+        for _ in range(MOST_EXCLUDED):
+            if not self.task.excludes(session):
+                return
+            self._open(self.stream.next(params=params))
+        raise self.task.all_excluded()
 
     def _open(self, which: dict[str, Any]) -> Session:
         """The session, with this game."""
@@ -346,6 +379,7 @@ class Episodes:
             self._attach(session)
         else:
             session.restart(**which)
+        self.game_id = which.get("game_id") or f"{which['params']}#{which['seed']}"
         return session
 
     def go_on(self, session: Session) -> None:
@@ -446,18 +480,22 @@ class BatchEpisodes:
 
     def _name_games(self, slots: Array) -> None:
         if self.task.game_id is None and len(slots):
-            seeds, episodes = self.batch.streams()
-            for slot in slots.tolist():
-                seed = episode_seed(int(seeds[slot]), int(episodes[slot]))
-                self.game_ids[slot] = f"{self.task.params}#{seed}"
+            seeds, episodes = (numbers[slots].tolist() for numbers in self.batch.streams())
+            params, seed_of = self.task.params, lib.pz_episode_seed
+            self.game_ids[slots] = [f"{params}#{seed_of(*at)}" for at in zip(seeds, episodes, strict=True)]
 
     def step(self, actions: Sequence[int] | Array) -> Array:
         """Take one action in each slot; what each pays, 0 where a new game began instead."""
         result = self.batch.step(actions)
-        begun = result.ended if self.batch.autoreset == "same_step" else result.steps == 0
-        if begun.any():
+        mode = self.batch.autoreset
+        begun = None if mode == "off" else result.ended if mode == "same_step" else result.steps == 0
+        if begun is not None and begun.any():
             self.last_game_ids = self.game_ids.copy()
             self._name_games(np.flatnonzero(begun))
+        return self.paid()
+
+    def paid(self) -> Array:
+        """What the last step of the batch paid in each slot. To be asked once after each."""
         return self._pay(self.batch)
 
     def close(self) -> None:

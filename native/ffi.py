@@ -12,7 +12,7 @@ from cffi import FFI
 
 CDEF = """
 enum pz_error { PZ_OK, PZ_BAD_PARAMS, PZ_BAD_ID, PZ_TIMEOUT, PZ_ENGINE, PZ_INTERRUPTED, PZ_NO_SOLUTION, PZ_CORRUPT, PZ_NO_PLAN,
-    PZ_BAD_ACTION, ... };
+    PZ_BAD_ACTION, PZ_UNREADABLE, ... };
 enum pz_params_use { PZ_TO_READ, PZ_TO_PLAY, PZ_TO_GENERATE, ... };
 #define PZ_FLAG_UNDO ...
 #define PZ_FLAG_HISTORY ...
@@ -31,7 +31,7 @@ typedef struct pz_session pz_session;
 typedef struct pz_batch pz_batch;
 typedef struct { double solved, failed, step, no_effect, solution, errors; uint32_t compared, counted; } pz_pay;
 typedef struct { const pz_puzzle *puzzle; const char *params, *seed, *desc; int flags, max_steps, max_repeats; double timeout;
-    const pz_pay *pay; const uint64_t *excluded; int64_t n_excluded; } pz_task;
+    const pz_pay *pay; int undo_depth; const uint64_t *excluded; int64_t n_excluded; bool ahead; } pz_task;
 typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks,
     *frames, *final_frames; int32_t width, height, form; double *rewards; pz_pay pay; int64_t records_size, masks_size,
     outcomes_size, rewards_size, frames_size; } pz_batch_buffers;
@@ -59,6 +59,7 @@ int pz_session_hold(pz_session *session);
 int pz_session_reset_held(pz_session *session, const char *params, const char *seed, const char *desc, double timeout,
                           const pz_buffers *buffers);
 void pz_session_let_go(pz_session *session);
+int pz_session_restart(pz_session *session, uint64_t seed, double timeout);
 int pz_session_clone(const pz_session *session, pz_session **result);
 int pz_n_actions(const pz_session *session);
 const pz_layout *pz_session_layout(const pz_session *session);
@@ -90,6 +91,11 @@ int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result);
 size_t pz_session_memory(const pz_session *session);
 uint64_t pz_episode_seed(uint64_t seed, uint64_t episode);
 
+typedef struct pz_ahead pz_ahead;
+int pz_ahead_new(pz_session *session, double timeout, pz_ahead **result);
+void pz_ahead_free(pz_ahead *ahead);
+int pz_ahead_start(pz_ahead *ahead, pz_session *session, uint64_t seed, uint64_t episode);
+
 int pz_batch_new(const pz_task *task, int n, int threads, pz_batch **result);
 void pz_batch_free(pz_batch *batch);
 int pz_batch_threads(const pz_batch *batch);
@@ -97,7 +103,9 @@ const pz_layout *pz_batch_layout(const pz_batch *batch);
 int pz_batch_clone(pz_batch *batch, int slot, pz_session **result);
 int pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
 int pz_batch_reset(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
+void pz_batch_uncounted(pz_batch *batch);
 int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset);
+int pz_batch_step_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size);
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);
 int pz_failed_slot(void);
 int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *episodes, uint8_t *begun);
@@ -109,8 +117,8 @@ int pz_xla_capsules(void);
 int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size);
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
                int32_t *steps, uint8_t *actions, volatile int64_t *progress);
-int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
-            int64_t *changed);
+typedef struct { int64_t steps, changed; double by_clock, by_processor, resetting; } pz_loop_result;
+int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, pz_loop_result *result);
 
 typedef struct pz_search pz_search;
 typedef struct { uint8_t *records, *masks; int64_t records_size, masks_size; int32_t count, done; int64_t ticket; } pz_selection;

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,14 @@ from hypothesis import settings
 
 import puzzleport as pp
 
+from .forks import Forks
+
 settings.register_profile("default", deadline=None, max_examples=int(os.environ.get("PUZZLEPORT_EXAMPLES", "25")))
 settings.load_profile("default")
+
+# What JAX has compiled serves all tests, workers and processes that need the same program.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "jax-cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,9 +32,27 @@ def levels(puzzle: str) -> list[str]:
     return list(dict.fromkeys([about.easiest_params, about.human_params, about.default_params]))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest starts first, so that no worker waits at the end for another's one test."""
+
+    def soon(item: pytest.Item) -> tuple[float, bool]:
+        allowed = item.get_closest_marker("timeout")
+        return -float(allowed.args[0]) if allowed else 0.0, item.get_closest_marker("slow") is None
+
+    items.sort(key=soon)
+
+
 @pytest.fixture(params=PUZZLES)
 def puzzle(request: pytest.FixtureRequest) -> str:
     return request.param
+
+
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory):
+    """Runs scripts in processes that have the frameworks already."""
+    started = Forks(tmp_path_factory.mktemp("forks"))
+    yield started
+    started.close()
 
 
 @pytest.fixture(scope="module")

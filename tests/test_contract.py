@@ -56,6 +56,7 @@ def test_the_table_of_options():
         "height": 128,
         "timeout": 60.0,
         "exclude": (),
+        "ahead": True,
     } == DEFAULTS
     assert set(pp.TaskOptions.__annotations__) == DEFAULTS.keys() - {"params"}
 

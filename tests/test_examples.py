@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -48,14 +46,8 @@ MORE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_an_example_runs_to_its_end(name, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{name}.py"), *BRIEF, *MORE.get(name, [])],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_an_example_runs_to_its_end(name, tmp_path, forks):
+    done = forks.run(EXAMPLES / f"{name}.py", *BRIEF, *MORE.get(name, []), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for text in EXPECTED[name]:
         assert text in done.stdout

@@ -45,7 +45,8 @@ PAGES = (
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The built site, and the address of a server for it."""
-    pytest.importorskip("mkdocs", reason="the site needs the extra docs")
+    pytest.importorskip("material", reason="the site needs the extra docs")
+    pytest.importorskip("mkdocstrings", reason="the site needs the extra docs")
     folder = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     subprocess.run(words, cwd=ROOT, check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
@@ -73,6 +74,13 @@ class Links(HTMLParser):
                 self.targets.add(value)
             if name in {"id", "name"} and value:
                 self.names.add(value)
+
+
+def test_the_site_builds_without_a_warning(site):
+    """To build it is strict: a warning ends it."""
+    folder, _ = site
+    assert (folder / "puzzles" / "bridges" / "index.html").is_file()
+    assert 'id="puzzleport.session.Session.step"' in (folder / "api" / "puzzleport.session" / "index.html").read_text()
 
 
 def test_no_link_is_broken(site):

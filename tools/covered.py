@@ -4,7 +4,8 @@
     python tools/covered.py --table      # the table of the last run again
 
 Python is counted by coverage.py, C by gcov. The tests run in a copy of the tree under build/coverage/; the tests that take
-minutes or build things of their own are left out. tools/mutants.py takes from the record which tests can notice a mutant.
+minutes or build things of their own are left out, and so are further parameters of a function of tests once it has used
+--enough CPU seconds. tools/mutants.py takes from the record which tests can notice a mutant.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Copy:
         for name in ("pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "mkdocs.yml"):
             shutil.copy(ROOT / name, root / name)
         python = f"-DPython_EXECUTABLE={sys.executable}"
-        self._run("cmake", "-G", "Ninja", "-S", root / "native", "-B", root / "module", python, *options)
+        launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        self._run("cmake", "-G", "Ninja", "-S", root / "native", "-B", root / "module", python, *launcher, *options)
         self.assemble()
 
     def _run(self, *command: object) -> None:
@@ -232,7 +234,7 @@ def collect(copy: Copy, folder: Path) -> Record:
     return record
 
 
-def run(jobs: int, tests: list[str], more: bool) -> None:
+def run(jobs: int, tests: list[str], more: bool, enough: float) -> None:
     """Build a copy with counters, run the tests in it, and keep the record; with more, that of earlier runs too."""
     flags = "-DCMAKE_C_FLAGS_DEBUG=-g -Og"
     copy = Copy(COVERAGE / "tree", "-DCOVERAGE=ON", "-DCMAKE_BUILD_TYPE=Debug", flags)
@@ -247,7 +249,9 @@ def run(jobs: int, tests: list[str], more: bool) -> None:
     )
     ignored = [f"--ignore=tests/{name}.py" for name in LEFT_OUT]
     command = copy.pytest("-m", "not slow", "-n", str(jobs), *ignored, *tests)
-    environment = copy.environment(PUZZLEPORT_RECORD=str(data), COVERAGE_PROCESS_START=str(COVERAGE / "coveragerc"))
+    environment = copy.environment(
+        PUZZLEPORT_RECORD=str(data), PUZZLEPORT_ENOUGH=str(enough), COVERAGE_PROCESS_START=str(COVERAGE / "coveragerc")
+    )
     subprocess.run(command, cwd=copy.root, env=environment, check=False)
     combine()
 
@@ -317,13 +321,16 @@ def main() -> None:
     parser.add_argument("tests", nargs="*", default=["tests"], help="files or folders of tests")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--more", action="store_true", help="add to the record, as long as no source has changed")
+    parser.add_argument(
+        "--enough", type=float, default=1.5, help="CPU seconds for all parameters of a function of tests"
+    )
     parser.add_argument("--combine", action="store_true", help="make the record of what has run so far")
     parser.add_argument("--table", action="store_true", help="show the last run's table again")
     options = parser.parse_args()
     if options.combine:
         combine()
     elif not options.table:
-        run(options.jobs, options.tests, options.more)
+        run(options.jobs, options.tests, options.more, options.enough)
     print(table())
 
 

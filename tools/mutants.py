@@ -421,9 +421,19 @@ def main() -> None:
     counts = Counter(outcome for outcome, _, _ in results)
     noticed = counts["killed"] + counts["hung"]
     tried = noticed + counts["survived"] + counts["never run"]
-    print(f"{noticed} of {tried} killed ({noticed / max(tried, 1):.1%}): {dict(counts)}")
+    print(f"{noticed} of {tried} killed ({noticed / max(tried, 1):.1%}{interval(noticed, tried)}): {dict(counts)}")
     if len(results) < len(chosen) or (options.fixed and noticed < len(results)):
         sys.exit(1)
+
+
+def interval(noticed: int, tried: int) -> str:
+    """Between which shares of all mutants the true one lies, as the sample is random and may have been cut off."""
+    from scipy.stats import binomtest
+
+    if not tried:
+        return ""
+    found = binomtest(noticed, tried).proportion_ci(0.95, "wilson")
+    return f", 95% interval {found.low:.1%} to {found.high:.1%}"
 
 
 def write(path: Path, results: list[tuple[str, Mutant, str]]) -> None:

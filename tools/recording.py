@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import pickle
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from typing import Any
 sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
 RECORD = os.environ.get("PUZZLEPORT_RECORD", "")
 CHOSEN = os.environ.get("PUZZLEPORT_CHOSEN", "")
+ENOUGH = float(os.environ.get("PUZZLEPORT_ENOUGH", "inf"))
+"""CPU seconds for the parameters of one function of tests: what comes later is left out."""
 
 
 def addresses() -> Any:  # noqa: ANN401 (an array of numpy's, which a Python that starts here need not have)
@@ -65,6 +68,7 @@ if RECORD and __name__ == "sitecustomize":
 # ---- the plugin of pytest
 
 passed: dict[str, bool] = {}
+used: dict[str, float] = {}
 ended = itertools.count(1)
 
 
@@ -81,7 +85,8 @@ def pytest_collection(session: Any) -> None:  # noqa: ANN401 (pytest's)
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:  # noqa: ANN401 (pytest's)
     """The tests that were chosen, in that order, by name, function or file.
 
-    Else all of them at their first parameters, then at their second, and so on: a run that is cut off has tried each.
+    Else, to record, all of them once, then at other parameters, and so on: a run that is cut off has tried each. Every function
+    has an order of its own, so that those that come first are not always the same puzzles.
     """
     if CHOSEN:
         order = {test: number for number, test in enumerate(json.loads(Path(CHOSEN).read_text()))}
@@ -91,11 +96,13 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:  # noq
             place[item] = next((order[name] for name in names if name in order), None)
         items[:] = sorted((item for item in items if place[item] is not None), key=place.get)
     elif RECORD:
-        seen: dict[str, int] = {}
-        ranks = {}
+        families: dict[str, list[Any]] = {}
         for item in items:
-            name = item.nodeid.split("[")[0]
-            seen[name] = ranks[item.nodeid] = seen.get(name, -1) + 1
+            families.setdefault(item.nodeid.split("[")[0], []).append(item)
+        ranks = {}
+        for name, family in families.items():
+            random.Random(name).shuffle(family)
+            ranks.update((item.nodeid, number) for number, item in enumerate(family))
         items.sort(key=lambda item: ranks[item.nodeid])
 
 
@@ -115,7 +122,11 @@ def _protocol(item: Any) -> Iterator[None]:  # noqa: ANN401 (pytest's)
     addresses()
     before = spent()
     yield
-    keep(item.nodeid, passed.pop(item.nodeid, False), spent() - before)
+    took = spent() - before
+    name = item.nodeid.split("[")[0]
+    used[name] = used.get(name, 0) + took
+    if passed.pop(item.nodeid, False):
+        keep(item.nodeid, True, took)
     if running is not None:
         running.switch_context("")
         if next(ended) % 50 == 0:  # so that a run that is cut off leaves a record too
@@ -126,3 +137,9 @@ if RECORD and __name__ != "sitecustomize":
     import pytest
 
     pytest_runtest_protocol = pytest.hookimpl(hookwrapper=True)(_protocol)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(item: Any) -> None:  # noqa: ANN401 (pytest's)
+        """Leave out what would only say the same again."""
+        if used.get(item.nodeid.split("[")[0], 0) > ENOUGH:
+            pytest.skip("this function of tests has had its time")

@@ -58,14 +58,25 @@ def look(weights: Weights, of: Array, xp: Any = np) -> Array:  # noqa: ANN401 (n
 
 def forward(shape: Shape, weights: Weights, seen: Array, xp: Any = np) -> tuple[Array, Array]:  # noqa: ANN401
     """The logits of the actions, and the value of each game, from what is seen of it."""
+    return predict(weights, represent(shape, weights, seen, xp))
+
+
+def represent(shape: Shape, weights: Weights, seen: Array, xp: Any = np) -> Array:  # noqa: ANN401
+    """The last hidden layer: all that policy and value know of a game."""
     x = seen.astype(np.float32)
     x = _cells(shape, weights, x, xp) if shape.kind == "axial" else x
     for layer in range(1 if shape.kind == "axial" else shape.layers):
-        x = xp.maximum(_linear(weights, f"hidden.{layer}", x), 0)
-    return _linear(weights, "policy", x), _linear(weights, "worth", x)[..., 0]
+        x = xp.maximum(linear(weights, f"hidden.{layer}", x), 0)
+    return x
 
 
-def _linear(weights: Weights, name: str, x: Array) -> Array:
+def predict(weights: Weights, hidden: Array) -> tuple[Array, Array]:
+    """Logits and value from the last hidden layer."""
+    return linear(weights, "policy", hidden), linear(weights, "worth", hidden)[..., 0]
+
+
+def linear(weights: Weights, name: str, x: Array) -> Array:
+    """One layer, without what follows it."""
     return x @ weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
 
@@ -75,14 +86,14 @@ def _cells(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa:
     own = board[0] * board[1] * board[2]
     cells = x[..., :own].reshape(*x.shape[:-1], *board)
     here = cells[..., -2:-1] * cells[..., -1:]
-    rest = _linear(weights, "rest", x[..., own:])[..., None, None, :]
-    x = _linear(weights, "cell", cells) + rest + weights["place"]
+    rest = linear(weights, "rest", x[..., own:])[..., None, None, :]
+    x = linear(weights, "cell", cells) + rest + weights["place"]
     for block in range(shape.layers):
         x = x + _attend(weights, f"block.{block}.row", _norm(x, xp), xp)
         turned = xp.swapaxes(_norm(x, xp), -2, -3)
         x = x + xp.swapaxes(_attend(weights, f"block.{block}.column", turned, xp), -2, -3)
-        inside = xp.maximum(_linear(weights, f"block.{block}.inside", _norm(x, xp)), 0)
-        x = x + _linear(weights, f"block.{block}.outside", inside)
+        inside = xp.maximum(linear(weights, f"block.{block}.inside", _norm(x, xp)), 0)
+        x = x + linear(weights, f"block.{block}.outside", inside)
     x = _norm(x, xp)
     return xp.concatenate([(x * here).sum((-2, -3)), x.mean((-2, -3))], axis=-1)
 
@@ -94,15 +105,24 @@ def _norm(x: Array, xp: Any) -> Array:  # noqa: ANN401
 def _attend(weights: Weights, name: str, x: Array, xp: Any) -> Array:  # noqa: ANN401
     """Attention of the cells along the last axis but one, with four heads."""
     size = x.shape[-1] // HEADS
-    parts = _linear(weights, f"{name}.in", x).reshape(*x.shape[:-1], 3, HEADS, size)
+    parts = linear(weights, f"{name}.in", x).reshape(*x.shape[:-1], 3, HEADS, size)
     query, key, value = (xp.swapaxes(parts[..., i, :, :], -2, -3) for i in range(3))
     score = query @ xp.swapaxes(key, -1, -2) * np.float32(size**-0.5)
     score = xp.exp(score - score.max(-1, keepdims=True))
     mixed = xp.swapaxes(score / score.sum(-1, keepdims=True) @ value, -2, -3)
-    return _linear(weights, f"{name}.out", mixed.reshape(x.shape))
+    return linear(weights, f"{name}.out", mixed.reshape(x.shape))
 
 
 # ---- what a fresh network is
+
+
+def fresh_linear(name: str, inputs: int, outputs: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
+    """An orthogonal layer, and a bias of zeros."""
+    square = random.normal(size=(max(inputs, outputs), min(inputs, outputs)))
+    q, r = np.linalg.qr(square)
+    q = q * np.sign(np.diag(r))
+    weight = (scale * (q if inputs >= outputs else q.T)).astype(np.float32)
+    return {f"{name}.weight": weight, f"{name}.bias": np.zeros(outputs, np.float32)}
 
 
 def initial(shape: Shape, actions: int, seen: int, random: np.random.Generator) -> dict[str, Array]:
@@ -110,11 +130,7 @@ def initial(shape: Shape, actions: int, seen: int, random: np.random.Generator) 
     found: dict[str, Array] = {}
 
     def linear(name: str, inputs: int, outputs: int, scale: float) -> None:
-        square = random.normal(size=(max(inputs, outputs), min(inputs, outputs)))
-        q, r = np.linalg.qr(square)
-        q = q * np.sign(np.diag(r))
-        found[f"{name}.weight"] = (scale * (q if inputs >= outputs else q.T)).astype(np.float32)
-        found[f"{name}.bias"] = np.zeros(outputs, np.float32)
+        found.update(fresh_linear(name, inputs, outputs, scale, random))
 
     width, last = shape.width, shape.width
     if shape.kind == "axial":

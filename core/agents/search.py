@@ -13,7 +13,9 @@ its tree from move to move and has the methods of an OpenSpiel bot.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,8 +23,8 @@ import numpy as np
 
 from .._native import ffi, lib
 from ..arguments import array, real, whole
-from ..errors import raise_for
-from ..game_id import check_seed
+from ..errors import UnknownOption, raise_for
+from ..game_id import check_seed, episode_seed
 from ..limits import MAX_LIMIT
 from ..puzzle_spec import layout
 from ..session import Observation, Session
@@ -222,6 +224,81 @@ class Tree:
             raise_for(code, self._what)
 
 
+MAX_THREADS = 256
+SLICE = 64
+"""How many simulations a thread of a forest makes before it looks whether it should stop."""
+
+
+class Forest:
+    """Several trees that grow from the same state, each in a thread of its own; what is known is what they know together.
+
+    The trees share nothing and have seeds of their own, so the result is the same in every run with as many threads; with
+    another number of threads it is another one. A forest of one is a ``Tree`` with the same seed.
+
+    Args:
+        session: where to start; it is copied and not touched.
+        threads: how many trees.
+        max_nodes: how many states to keep, in all trees together.
+        seed: of the rollouts and of ties.
+    """
+
+    def __init__(self, session: Session, threads: int, *, max_nodes: int = 100_000, seed: int = 0) -> None:
+        threads = whole(threads, "threads", 1, MAX_THREADS)
+        nodes = max(1, whole(max_nodes, "max_nodes", 1, MAX_LIMIT) // threads)
+        self.trees = [Tree(session, max_nodes=nodes, seed=episode_seed(seed, number)) for number in range(threads)]
+
+    def follow(self, session: Session) -> bool:
+        """Go on from where the session stands now; False when one of the trees has never met that state."""
+        return all(tree.follow(session) for tree in self.trees)
+
+    def simulate(
+        self, simulations: int, rollout_depth: int = 100, c: float = 1.4, discount: float = 0.99, stop: bool = True
+    ) -> None:
+        """``Tree.simulate`` in all trees at once, which share the number; with ``stop`` each ends at its own first solution."""
+        simulations = whole(simulations, "simulations", 0, MAX_LIMIT)
+        interrupted = threading.Event()
+
+        def grow(number: int) -> None:
+            tree = self.trees[number]
+            left = simulations // len(self.trees) + (number < simulations % len(self.trees))
+            while left > 0 and not interrupted.is_set():
+                tree.simulate(min(left, SLICE), rollout_depth, c, discount, stop)
+                left -= SLICE
+
+        with ThreadPoolExecutor(len(self.trees)) as pool:
+            others = [pool.submit(grow, number) for number in range(1, len(self.trees))]
+            try:
+                grow(0)  # here: only the main thread hears Ctrl-C
+                for other in others:
+                    other.result()
+            except BaseException:
+                interrupted.set()
+                raise
+
+    @property
+    def result(self) -> Result:
+        """What is known so far: the sum of visits, the mean of values, and the shortest plan, the first tree's of equal ones."""
+        results = [tree.result for tree in self.trees]
+        visits: Array = np.array([result.visits for result in results]).sum(0, dtype=np.int32)
+        totals: Array = np.array([result.visits * result.values for result in results]).sum(0)
+        values = np.divide(totals, visits, out=np.zeros(len(visits)), where=visits > 0)
+        plan = min((result.plan for result in results if result.plan is not None), key=len, default=None)
+        if plan:
+            action = plan[0]
+        elif visits.any():
+            # What one tree has proved to be lost, it no longer takes: where trees disagree, the more frequent choice counts.
+            chosen = [result.action for result in results]
+            action = max(sorted(set(chosen)), key=lambda one: (chosen.count(one), visits[one], values[one]))
+        else:
+            action = results[0].action
+        return Result(action, visits, values, plan, sum(result.nodes for result in results))
+
+    @property
+    def best(self) -> int:
+        """The action to take."""
+        return self.result.action
+
+
 def mcts(
     session: Session | HasSession,
     simulations: int = 1000,
@@ -232,15 +309,23 @@ def mcts(
     discount: float = 0.99,
     stop: bool = True,
     max_nodes: int = 100_000,
+    threads: int = 1,
 ) -> Result:
     """Monte Carlo tree search from where the session stands: UCT with random rollouts, all in C.
 
     A solved state is worth 1 and a failed one -1, times ``discount`` for each step on the way; a rollout that comes to
-    neither within ``rollout_depth`` steps is worth 0.
+    neither within ``rollout_depth`` steps is worth 0. With several ``threads`` as many trees share the simulations: ``Forest``
+    says what that means.
     """
-    tree = Tree(_session(session), max_nodes=max_nodes, seed=seed)
+    tree = _grown_from(_session(session), threads, max_nodes, seed)
     tree.simulate(simulations, rollout_depth, c, discount, stop)
     return tree.result
+
+
+def _grown_from(session: Session, threads: int, max_nodes: int, seed: int) -> Tree | Forest:
+    if type(threads) is int and threads == 1:
+        return Tree(session, max_nodes=max_nodes, seed=seed)
+    return Forest(session, threads, max_nodes=max_nodes, seed=seed)
 
 
 def bfs(session: Session | HasSession, max_nodes: int = 500_000, max_depth: int = 0) -> Found:
@@ -285,7 +370,7 @@ class MCTS:
     """A player with the methods of an OpenSpiel bot: it searches at each step and keeps its tree from one to the next.
 
     A state is a ``Session`` or anything that has one as ``session``. With a ``judge`` the leaves are judged by it, up to
-    ``batch`` at a time, instead of by rollouts.
+    ``batch`` at a time, instead of by rollouts. With several ``threads`` it searches a ``Forest``; a judge needs one.
     """
 
     def __init__(
@@ -300,19 +385,23 @@ class MCTS:
         max_nodes: int = 100_000,
         judge: Judge | None = None,
         batch: int = 8,
+        threads: int = 1,
     ) -> None:
+        if judge is not None and threads != 1:
+            raise UnknownOption("a judge is asked by one thread: it judges several states at a time by itself")
+        self.threads = whole(threads, "threads", 1, MAX_THREADS)
         self.simulations, self.rollout_depth, self.c, self.seed = simulations, rollout_depth, c, seed
         self.discount, self.stop, self.max_nodes, self.judge, self.batch = discount, stop, max_nodes, judge, batch
-        self._tree: Tree | None = None
+        self._tree: Tree | Forest | None = None
         self._trees = 0
 
-    def search(self, state: Session | HasSession) -> Tree:
+    def search(self, state: Session | HasSession) -> Tree | Forest:
         """Search from a state; the tree's ``result`` tells all that is known."""
         session = _session(state)
         if self._tree is None or not self._tree.follow(session):
-            self._tree = Tree(session, max_nodes=self.max_nodes, seed=self.seed + self._trees)
+            self._tree = _grown_from(session, self.threads, self.max_nodes, self.seed + self._trees)
             self._trees += 1
-        if self.judge is None:
+        if self.judge is None or isinstance(self._tree, Forest):
             self._tree.simulate(self.simulations, self.rollout_depth, self.c, self.discount, self.stop)
         else:
             self._tree.judge(self.judge, self.simulations, self.batch, self.c, self.discount, stop=self.stop)
@@ -371,6 +460,7 @@ class MCTS:
             max_nodes=self.max_nodes,
             judge=self.judge,
             batch=self.batch,
+            threads=self.threads,
         )
 
 

@@ -11,6 +11,7 @@ try:
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the command line needs an extra: pip install 'puzzleport[cli]' ({error})")
 
+from .ablation import ablation
 from .agents import agents
 from .bench import bench
 from .common import Commands
@@ -60,6 +61,7 @@ for command in (
     train,
     agents,
     table,
+    ablation,
     demos,
     generate,
     bench,

@@ -25,9 +25,14 @@ def _emit(rows: Sequence[DataclassInstance], form: str | None, table: Table, rem
         console.print(remark)
 
 
+_level = click.option(
+    "--level", type=click.Choice(speed.LEVELS), default="easiest", show_default=True, help="Which parameters."
+)
+
+
 @click.group(name="bench", cls=WholeHelp, invoke_without_command=True)
 @Options.puzzle
-@Options.level
+@_level
 @Options.seconds
 @Options.formats
 @click.pass_context
@@ -46,6 +51,7 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
         "copies",
         "Batch 1",
         "Batch all",
+        "mask/step",
         "Python adds",
         "Batch 1/C",
         "all/C",
@@ -66,6 +72,7 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
             row.puzzle,
             row.params,
             *(f"{figure / 1000:,.0f}" for figure in figures),
+            f"{row.c_loop / row.c_step:.2f}",
             f"{row.session_over:.2f} us",
             f"{row.batch_one / row.c_loop:.2f}",
             f"{row.batch_all / row.c_loop:.2f}",
@@ -81,7 +88,7 @@ def bench(ctx: click.Context, names: list[str], level: str, seconds: float, form
 
 @bench.command(name="pixels")
 @Options.puzzle
-@Options.level
+@_level
 @Options.seconds
 @Options.formats
 def bench_pixels(names: list[str], level: str, seconds: float, form: str | None) -> None:
@@ -105,7 +112,7 @@ def bench_pixels(names: list[str], level: str, seconds: float, form: str | None)
 
 @bench.command(name="gymnasium")
 @Options.puzzle
-@Options.level
+@_level
 @Options.seconds
 @Options.formats
 def bench_gymnasium(names: list[str], level: str, seconds: float, form: str | None) -> None:
@@ -115,16 +122,29 @@ def bench_gymnasium(names: list[str], level: str, seconds: float, form: str | No
     rows = [measure(name, level, seconds) for name in tracked(names, "measuring")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
-    for title in ("C loop", "C all", "PuzzleEnv", "live buffers", "vector 1,024", "env/paper", "vector/C all"):
+    titles = (
+        "C loop",
+        "C all",
+        "Session, copies",
+        "PuzzleEnv",
+        "live buffers",
+        "vector 1,024",
+        "Batch 1,024",
+        "Session/env",
+        "env/paper",
+        "vector/Batch",
+    )
+    for title in titles:
         table.add_column(title, justify="right")
     for row in rows:
-        figures = (row.c_loop, row.c_loop_all, row.env, row.env_live, row.vector)
+        figures = (row.c_loop, row.c_loop_all, row.session, row.env, row.env_live, row.vector, row.batch)
         table.add_row(
             row.puzzle,
             row.params,
             *(f"{figure / 1000:,.0f}" for figure in figures),
+            f"{row.session / row.env:.2f}",
             f"{row.env / PAPER_STEPS:.0f}x",
-            f"{row.vector / row.c_loop_all:.2f}",
+            f"{row.vector / row.batch:.2f}",
             end_section=row is rows[-2],
         )
     _emit(
@@ -133,6 +153,97 @@ def bench_gymnasium(names: list[str], level: str, seconds: float, form: str | No
         table,
         f"The paper's implementation takes about {PAPER_STEPS:,} steps a second with masks on such a core.",
     )
+
+
+@bench.command(name="resets")
+@Options.puzzle
+@_level
+@Options.seconds
+@Options.formats
+def bench_resets(names: list[str], level: str, seconds: float, form: str | None) -> None:
+    """What a reset costs, and how long one waits for it where games are made ahead."""
+    from ..adapters.gymnasium_bench import measure_resets
+
+    rows = [measure_resets(name, level, seconds) for name in tracked(names, "resetting")]
+    rows.append(speed.mean_row(rows))
+    table = Table("puzzle", "params", title=f"microseconds for a reset, level {level}")
+    titles = ("Session", "env, seed", "env", "env/Session", "paper/env", "wait", "wait, ahead", "paper/wait, ahead")
+    for title in titles:
+        table.add_column(title, justify="right")
+    for row in rows:
+        table.add_row(
+            row.puzzle,
+            row.params,
+            *(f"{figure:,.1f}" for figure in (row.session, row.seeded, row.env)),
+            f"{row.seeded / row.session:.2f}",
+            f"{1e6 / PAPER_RESETS / row.env:.0f}x",
+            *(f"{figure:,.1f}" for figure in (row.wait, row.wait_ahead)),
+            f"{1e6 / PAPER_RESETS / row.wait_ahead:.0f}x",
+            end_section=row is rows[-2],
+        )
+    remark = (
+        f"The first three are processor time; the paper's implementation makes about {PAPER_RESETS:,} resets a second on such a "
+        "core. wait: by the clock, 5 ms after the last reset; ahead: the next game is made by another thread meanwhile."
+    )
+    _emit(rows, form, table, remark)
+
+
+@bench.command(name="costs")
+@Options.puzzle
+@_level
+@Options.seconds
+@Options.formats
+def bench_costs(names: list[str], level: str, seconds: float, form: str | None) -> None:
+    """Processor time of a game, a step, a mask and a picture, and the memory of a session, at any level."""
+    rows = [speed.measure_costs(name, level, seconds) for name in tracked(names, "measuring")]
+    rows.append(speed.mean_row(rows))
+    table = Table("puzzle", "params", title=f"microseconds of processor time, level {level}")
+    for title in ("items", "generate", "step", "mask adds", "picture", "KiB"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        times = (f"{row.generate_us:,.0f}", f"{row.step_us:.2f}", f"{row.mask_us:.2f}", f"{row.picture_us:.1f}")
+        table.add_row(
+            row.puzzle, row.params, f"{row.items:,.0f}", *times, f"{row.kib:.0f}", end_section=row is rows[-2]
+        )
+    _emit(
+        rows, form, table, "items: numbers in an observation. KiB: of a session after 1,000 steps, without a picture."
+    )
+
+
+@bench.command(name="rates")
+@Options.seconds
+@Options.formats
+def bench_rates(seconds: float, form: str | None) -> None:
+    """Simulations a second of the native search, beside OpenSpiel's bot on its own games in C++."""
+    from ..adapters.openspiel_bench import measure_rates
+
+    rows = measure_rates(seconds)
+    table = Table("game", "search", title="thousand simulations a second")
+    for title in ("one thread", "two threads", "two/one"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        both = (f"{row.both / 1000:,.0f}", f"{row.both / row.one:.2f}") if row.both else ("", "")
+        table.add_row(row.game, row.by, f"{row.one / 1000:,.0f}", *both)
+    remark = (
+        "One thread by its processor time, two by the clock. Rollouts of 20 steps, and to the end in OpenSpiel's games."
+    )
+    _emit(rows, form, table, remark)
+
+
+@bench.command(name="crowd")
+@Options.puzzle
+@_level
+@click.option("--sessions", default=100_000, show_default=True, help="How many at once.")
+@Options.formats
+def bench_crowd(names: list[str], level: str, sessions: int, form: str | None) -> None:
+    """The memory of very many sessions at once, and what is left of it when they are freed."""
+    rows = [speed.crowd(name, level, sessions) for name in tracked(names, "crowding")]
+    table = Table("puzzle", "params", title=f"{sessions:,} sessions at once, level {level}")
+    for title in ("KiB each", "left when freed"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        table.add_row(row.puzzle, row.params, f"{row.kib_each:.1f}", f"{row.kib_left:.2f}")
+    _emit(rows, form, table, "Resident size of the process, with the arrays of the batch.")
 
 
 @bench.command(name="search")
@@ -172,15 +283,15 @@ def bench_jax(names: list[str], level: str, seconds: float, form: str | None) ->
     rows = [measure(name, level, seconds) for name in tracked(names, "measuring")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
-    for title in ("rollout", "Batch 1,024", "scan 1,024", "pure 128", "scan/rollout", "scan/Batch"):
+    for title in ("rollout", "Batch 1,024", "scan 1,024", "read", "pure 128", "scan/rollout", "read/rollout"):
         table.add_column(title, justify="right")
     for row in rows:
         table.add_row(
             row.puzzle,
             row.params,
-            *(f"{figure / 1000:,.0f}" for figure in (row.rollout, row.batch, row.scan, row.pure)),
+            *(f"{figure / 1000:,.0f}" for figure in (row.rollout, row.batch, row.scan, row.read, row.pure)),
             f"{row.scan / row.rollout:.2f}",
-            f"{row.scan / row.batch:.2f}",
+            f"{row.read / row.rollout:.2f}",
             end_section=row is rows[-2],
         )
     _emit(rows, form, table, "Random legal actions on all cores; Batch takes random ones. All in one run.")
@@ -198,12 +309,14 @@ def bench_torchrl(names: list[str], level: str, seconds: float, form: str | None
     rows = [measure(name, level, seconds) for name in tracked(names, "measuring")]
     rows.append(speed.mean_row(rows))
     table = Table("puzzle", "params", title=f"thousand steps a second, level {level}")
-    for title in ("Batch 1,024", "EnvBase 1,024", "ratio"):
+    for title in ("Batch 1,024", "floor", "EnvBase 1,024", "floor/Batch", "EnvBase/Batch"):
         table.add_column(title, justify="right")
     for row in rows:
-        figures = (f"{row.batch / 1000:,.0f}", f"{row.env / 1000:,.0f}", f"{row.env / row.batch:.2f}")
-        table.add_row(row.puzzle, row.params, *figures, end_section=row is rows[-2])
-    _emit(rows, form, table, "The same random actions on all cores, in one run.")
+        figures = [f"{figure / 1000:,.0f}" for figure in (row.batch, row.floor, row.env)]
+        ratios = [f"{figure / row.batch:.2f}" for figure in (row.floor, row.env)]
+        table.add_row(row.puzzle, row.params, *figures, *ratios, end_section=row is rows[-2])
+    remark = "The same random actions on all cores, in one run. Floor: TorchRL's own step, without fresh tensors."
+    _emit(rows, form, table, remark)
 
 
 @bench.command(name="peers")
@@ -251,6 +364,7 @@ def bench_language(names: list[str], level: str, seconds: float, dialogues: int,
 # What was measured of the paper's implementation on one core of the kind that this was developed on.
 PAPER_STEPS = 2_600
 PAPER_PICTURES = 2_500
+PAPER_RESETS = 1_860
 
 
 @bench.command(name="memory")

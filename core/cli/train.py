@@ -26,10 +26,13 @@ from .common import Options, RewardPairs, console, emit, errors, progress_bar, s
 SB3 = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")
 SB3_NAMES = {f"sb3-{name.replace('_', '-')}": name for name in SB3}
 """What the algorithms of Stable-Baselines3 are called here, and what the adapter calls them."""
-OWN = ("ppo", "dagger")
+OWN = ("ppo", "dagger", "alphazero", "muzero")
 """In JAX, with the games inside what is compiled."""
-ONLY_SB3 = {"observation", "device", "every", "max_repeats"}
+DREAMER = "dreamer"
+"""DreamerV3 of sheeprl."""
+ONLY_SB3 = {"observation", "device", "every"}
 ONLY_OWN = {"mask", "curriculum", "network", "layers", "width", "withhold", "start", "threads"}
+DREAMER_DEFAULTS = {"num_envs": 4, "max_steps": DEFAULT_MAX_STEPS}
 SB3_DEFAULTS = {"num_envs": 16, "max_steps": DEFAULT_MAX_STEPS}
 EVALSET = "v1"
 
@@ -38,10 +41,10 @@ EVALSET = "v1"
 @click.option(
     "--algo",
     "algorithm",
-    type=click.Choice([*OWN, *SB3_NAMES]),
+    type=click.Choice([*OWN, DREAMER, *SB3_NAMES]),
     default="ppo",
     show_default=True,
-    help="PPO or imitation of the expert in JAX; sb3-: of Stable-Baselines3 or sb3-contrib.",
+    help="In JAX: PPO, imitation of the expert, search; dreamer: DreamerV3 of sheeprl; sb3-: of Stable-Baselines3.",
 )
 @Options.one_or_more
 @Options.level_or_params
@@ -54,17 +57,17 @@ EVALSET = "v1"
 )
 @click.option("--seed", type=int, help="Of the instances and the network. Without it, one is drawn and printed.")
 @click.option("--seeds", default=1, show_default=True, help="Train so many agents, with this seed and those after it.")
-@click.option("--num-envs", type=int, help="How many games are played together.  [default: 16; ppo 256; dagger 128]")
-@click.option("--mask/--no-mask", default=True, help="Whether actions that change nothing are left out (ppo, dagger).")
-@click.option("--network", type=click.Choice(["dense", "axial"]), default="dense", help="Of ppo and dagger.")
+@click.option("--num-envs", type=int, help="Games at a time.  [default: 16; ppo 256; others in JAX 128; dreamer 4]")
+@click.option("--mask/--no-mask", default=True, help="Whether actions that change nothing are left out (in JAX).")
+@click.option("--network", type=click.Choice(["dense", "axial"]), default="dense", help="Of those in JAX.")
 @click.option("--layers", default=2, show_default=True, help="Hidden layers, or blocks of an axial network.")
 @click.option("--width", default=128, show_default=True, help="Of a layer, or of a cell in an axial network.")
-@click.option("--withhold", default=0.0, help="The share of the instances from which nothing is learned (ppo, dagger).")
-@click.option("--from", "start", help="A .safetensors file of an agent to start from (ppo, dagger).")
+@click.option("--withhold", default=0.0, help="The share of the instances from which nothing is learned (in JAX).")
+@click.option("--from", "start", help="A .safetensors file of an agent to start from (in JAX).")
 @click.option(
     "--curriculum",
     metavar="PARAMS[,PARAMS...]",
-    help="Train on these first, one after the other, each from the last one's agent and for as many steps (ppo, dagger).",
+    help="Train on these first, one after the other, each from the last one's agent and for as many steps (in JAX).",
 )
 @Options.threads
 @Options.observation
@@ -72,7 +75,7 @@ EVALSET = "v1"
 @click.option(
     "--max-steps",
     type=int,
-    help="After how many steps an episode is cut off.  [default: 10000; ppo and dagger three times the bound, 100 to 500]",
+    help="After how many steps an episode is cut off.  [default: 10000; in JAX three times the bound, 100 to 500]",
 )
 @Options.max_repeats
 @Options.timeout
@@ -84,9 +87,15 @@ EVALSET = "v1"
 )
 @click.option("--device", default="auto", show_default=True, help="Where SB3's network is: auto, cpu, cuda.")
 @click.option(
-    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the algorithm, such as n_steps=256."
+    "--set",
+    "pairs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the algorithm, such as n_steps=256.",
 )
-@click.option("--every", default=50_000, show_default=True, help="SB3's model is saved after so many steps.")
+@click.option(
+    "--every", default=50_000, show_default=True, help="A model of SB3 or of dreamer is saved after so many steps."
+)
 @click.option(
     "--out",
     "folder",
@@ -113,14 +122,16 @@ def train(
 ) -> None:
     """Train an agent, and evaluate it as the paper does.
 
-    ppo and dagger write best.safetensors (the best by validation), last.npz, run.json and curve.csv into the folder, those of
-    SB3 model.zip, run.json and TensorBoard's logs; both add results.json. Ctrl-C keeps what is learned.
+    Those in JAX (ppo, dagger, alphazero, muzero) write best.safetensors (the best by validation), last.npz, run.json and
+    curve.csv into the folder, those of SB3 model.zip, run.json and TensorBoard's logs, dreamer run.json and sheeprl's
+    checkpoints; all add results.json. Ctrl-C keeps what is learned. Settings of dreamer have sheeprl's names, such as
+    algo.replay_ratio=0.5.
     JSON and CSV are of the evaluation.
     """
     if options["resume"] and folder is None:
         raise ValueError("--resume needs --out, the folder of the run")
     _check_family(context, options["algorithm"])
-    if seed is None and (not options["resume"] or options["algorithm"] in OWN):
+    if seed is None and (not options["resume"] or options["algorithm"] not in SB3_NAMES):
         seed = random_seed()
     settings = dict(map(_setting, pairs))
     rows = []
@@ -142,7 +153,7 @@ def train(
 
 def _check_family(context: click.Context, algorithm: str) -> None:
     """An error about options that this algorithm does not have."""
-    for name in ONLY_SB3 if algorithm in OWN else ONLY_OWN:
+    for name in ONLY_SB3 if algorithm in OWN else ONLY_OWN | ({"device"} if algorithm == DREAMER else set()):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             told = next(one.opts[0] for one in context.command.params if one.name == name)
             raise ValueError(f"{told} is not for --algo {algorithm}")
@@ -157,7 +168,7 @@ def _train(
 ) -> Path:
     """Train one agent with a live bar, and print what it came to."""
     last: list[Any] = []
-    learn = _own if options["algorithm"] in OWN else _sb3
+    learn = _own if options["algorithm"] in OWN else _dreamer if options["algorithm"] == DREAMER else _sb3
     with _training_bar() as bar:
         show = _shown_on(bar, f"{options['algorithm']} {puzzle} {params:.40}", options["steps"])
 
@@ -182,7 +193,7 @@ def _own(puzzle: str, params: str, folder: Path, progress: Any, options: dict[st
     """Train in JAX."""
     from ..adapters.jax_train import Setup, train, training_task
 
-    names = ("undo", "max_steps", "rewards", "timeout")
+    names = ("undo", "max_steps", "max_repeats", "rewards", "timeout")
     task = training_task(puzzle, params, **{name: options[name] for name in names})
     setup = Setup(
         task,
@@ -196,6 +207,18 @@ def _own(puzzle: str, params: str, folder: Path, progress: Any, options: dict[st
         settings["num_envs"] = options["num_envs"]
     which = {"steps": options["steps"], "folder": folder, "resume": options["resume"], "settings": settings}
     return train(options["algorithm"], setup, progress=progress, **which)
+
+
+def _dreamer(puzzle: str, params: str, folder: Path, progress: Any, options: dict[str, Any]) -> Path:  # noqa: ANN401
+    """Train with sheeprl."""
+    from ..adapters.sheeprl import train
+
+    chosen = {name: value for name, value in options.items() if name not in {"algorithm", "device", *ONLY_OWN}}
+    for name, value in DREAMER_DEFAULTS.items():
+        chosen[name] = value if chosen[name] is None else chosen[name]
+    if chosen["rewards"] is None:
+        del chosen["rewards"]
+    return train(puzzle, params, folder=folder, progress=progress, **chosen)
 
 
 def _sb3(puzzle: str, params: str, folder: Path, progress: Any, options: dict[str, Any]) -> Path:  # noqa: ANN401
@@ -285,7 +308,7 @@ def _figures(report: Any) -> str:  # noqa: ANN401 (the adapter's Report)
 def _setting(pair: str) -> tuple[str, Any]:
     """A setting as Python would read it; what is no literal is text."""
     name, equals, value = pair.partition("=")
-    if not equals or not name.isidentifier():
+    if not equals or not all(part.isidentifier() for part in name.split(".")):
         raise ValueError(f"a setting is written NAME=VALUE, not {quote(pair)}")
     try:
         return name, ast.literal_eval(value)

@@ -49,6 +49,11 @@ class State(Encoder):
         copiers = [(name, view.copy) for name, view in views.items()]
 
         def look(copy: bool = True) -> dict[str, Any]:
-            return {name: duplicate() for name, duplicate in copiers} if copy else dict(views)
+            if not copy:
+                return views.copy()
+            fresh = {}
+            for name, duplicate in copiers:
+                fresh[name] = duplicate()
+            return fresh
 
         return look

@@ -28,6 +28,7 @@ struct pz_batch {
     slot *slots;
     pz_layout layout;
     int n_actions;
+    bool uncounted;
     /* A fork may come in the middle of any write, so what is bound changes by one pointer. */
     pz_batch_buffers both[2], asked; /* asked: for pictures of the moment */
     const pz_batch_buffers *buffers;
@@ -35,6 +36,7 @@ struct pz_batch {
     /* The job of the moment: copies, which nobody else can change while the threads read them. */
     uint8_t *actions, *chosen;
     int autoreset;
+    const pz_batch_copies *copies; /* or NULL */
 
     pz_owner owner;
     int fault; /* PZ_FORKED from a fork in the middle of a call until the next reset */
@@ -65,16 +67,51 @@ static void bind_slot(pz_batch *b, int at)
     b->buffers->outcomes[at] = *s->outcome;
 }
 
+static size_t frame_size(const pz_batch_buffers *buffers)
+{
+    return (size_t)buffers->width * (size_t)buffers->height * (buffers->form & PZ_PICTURE_GREY ? 1 : 3);
+}
+
 static bool draw_slot(pz_batch *b, int at, const pz_batch_buffers *to, uint8_t *frames)
 {
     if (!b->slots[at].session) {
         note_error(b, at, pz_refuse(PZ_ENGINE, "this slot has no game; reset it"));
         return false;
     }
-    const size_t size = (size_t)to->width * (size_t)to->height * (to->form & PZ_PICTURE_GREY ? 1 : 3);
-    int error = pz_session_pixels(b->slots[at].session, to->width, to->height, to->form, frames + (size_t)at * size);
+    int error = pz_session_pixels(b->slots[at].session, to->width, to->height, to->form,
+                                  frames + (size_t)at * frame_size(to));
     if (error) note_error(b, at, error);
     return !error;
+}
+
+static void copy_part(uint8_t *to, const uint8_t *from, int at, size_t size)
+{
+    if (to) memcpy(to + (size_t)at * size, from + (size_t)at * size, size);
+}
+
+static void copy_flag(uint8_t *to, int at, bool flag)
+{
+    if (to) to[at] = flag;
+}
+
+static void copy_slot(const pz_batch *b, int at)
+{
+    const pz_batch_copies *to = b->copies;
+    const pz_batch_buffers *from = b->buffers;
+    const pz_outcome *outcome = &from->outcomes[at];
+    const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions, frame = frame_size(from);
+    copy_part(to->records, from->records, at, record);
+    copy_part(to->masks, from->masks, at, mask);
+    if (to->outcomes) to->outcomes[at] = *outcome;
+    if (to->rewards) to->rewards[at] = from->rewards ? (float)from->rewards[at] : 0;
+    copy_flag(to->terminated, at, outcome->ended == PZ_TERMINATED);
+    copy_flag(to->truncated, at, outcome->ended == PZ_TRUNCATED);
+    copy_flag(to->done, at, outcome->ended);
+    copy_flag(to->solved, at, outcome->status > 0);
+    copy_part(to->frames, from->frames, at, frame);
+    copy_part(to->final_records, outcome->ended ? from->final_records : from->records, at, record);
+    copy_part(to->final_masks, outcome->ended ? from->final_masks : from->masks, at, mask);
+    copy_part(to->final_frames, outcome->ended ? from->final_frames : from->frames, at, frame);
 }
 
 static int make_game(const void *context, uint64_t seed, uint64_t episode, pz_session **fresh)
@@ -137,7 +174,7 @@ static bool start_episode(pz_batch *b, int at)
         return false;
     }
     place->ended = place->session->outcome->ended;
-    pz_prefetch_request(b->prefetch, at, place->seed, place->episode + 1);
+    if (b->task.ahead) pz_prefetch_request(b->prefetch, at, place->seed, place->episode + 1);
     if (b->buffers->frames) draw_slot(b, at, b->buffers, b->buffers->frames);
     return true;
 }
@@ -148,7 +185,9 @@ static void reset_slots(void *context, int64_t from, int64_t to)
     for (int at = (int)from; at < to; at++) {
         if (!b->chosen[at]) continue;
         if (b->buffers->rewards) b->buffers->rewards[at] = 0;
-        if (start_episode(b, at)) b->buffers->outcomes[at] = *b->slots[at].session->outcome;
+        if (!start_episode(b, at)) continue;
+        b->buffers->outcomes[at] = *b->slots[at].session->outcome;
+        if (b->copies) copy_slot(b, at);
     }
 }
 
@@ -188,16 +227,32 @@ static void step_slot(pz_batch *b, int at, pz_guard *guard)
     guard->pool = s->pool;
     guard->session = s;
     guard->started = 0;
-    pz_step_guarded(s, b->actions[at], false);
+    pz_step_guarded(s, b->actions[at], b->uncounted);
+    if (b->uncounted && s->outcome->changed) pz_write_mask(s);
     if (b->buffers->rewards) b->buffers->rewards[at] = pz_pay_step(s, &b->buffers->pay);
     finish_step(b, at);
 }
 
-/* A batch does not fit into the caches: start to load what the next steps of this run need while one is taken. */
-static void fetch_ahead(const pz_batch *b, int at, int64_t to)
+/*
+ * A batch does not fit into the caches: start to load what the next steps of this run need while one is taken. First
+ * the session, then what it points to; and the first ones of a run all at once.
+ */
+enum { SOON = 4, NEXT = 2 };
+
+static void fetch_session(const pz_batch *b, int64_t at, int64_t to)
 {
-    if (at + 2 < to && b->slots[at + 2].session) pz_fetch(b->slots[at + 2].session, offsetof(pz_session, params));
-    if (at + 1 < to && b->slots[at + 1].session) pz_session_fetch(b->slots[at + 1].session);
+    if (at < to && b->slots[at].session) pz_fetch(b->slots[at].session, offsetof(pz_session, params));
+}
+
+static void fetch_game(const pz_batch *b, int64_t at, int64_t to)
+{
+    if (at < to && b->slots[at].session) pz_session_fetch(b->slots[at].session);
+}
+
+static void fetch_first(const pz_batch *b, int64_t from, int64_t to)
+{
+    for (int64_t at = from; at < from + SOON; at++) fetch_session(b, at, to);
+    for (int64_t at = from; at < from + NEXT; at++) fetch_game(b, at, to);
 }
 
 /*
@@ -208,13 +263,16 @@ static void step_slots(void *context, int64_t from, int64_t to)
 {
     pz_batch *b = context;
     volatile int at = (int)from;
+    fetch_first(b, from, to);
     while (at < to) {
         pz_guard guard;
         pz_enter(&guard, NULL, pz_step_timeout);
         if (!setjmp(guard.home))
             for (; at < to; at++) {
-                fetch_ahead(b, at, to);
+                fetch_session(b, at + SOON, to);
+                fetch_game(b, at + NEXT, to);
                 step_slot(b, at, &guard);
+                if (b->copies) copy_slot(b, at);
             }
         if (!pz_conclude(&guard)) continue;
         b->slots[at].session->fault = guard.error;
@@ -271,8 +329,9 @@ static int wrong_size(void)
 }
 
 /* Run a job over the slots of a claimed batch. */
-static int run(pz_batch *b, pz_job job, int64_t grain)
+static int run(pz_batch *b, pz_job job, int64_t grain, const pz_batch_copies *copies)
 {
+    b->copies = copies;
     b->error = PZ_OK;
     b->failed_slot = -1;
     pz_prefetch_after_fork(b->prefetch);
@@ -290,8 +349,8 @@ static int run(pz_batch *b, pz_job job, int64_t grain)
 
 int pz_task_session(const pz_task *task, uint64_t seed, pz_session **result)
 {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%llu", (unsigned long long)seed);
+    char digits[24];
+    pz_write_seed(digits, seed);
     const char *instance = task->desc ? NULL : task->seed ? task->seed : digits;
     return pz_session_new(task->puzzle, task->params, instance, task->desc, task->flags, task->timeout, result);
 }
@@ -410,6 +469,12 @@ int pz_batch_bind(pz_batch *b, const pz_batch_buffers *to)
 
 int pz_batch_reset(pz_batch *b, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which)
 {
+    return pz_batch_reset_to(b, n, seeds, episodes, which, NULL);
+}
+
+int pz_batch_reset_to(pz_batch *b, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which,
+                      const pz_batch_copies *copies)
+{
     int refused = claim_any(b);
     if (refused) return refused;
     if (n != b->n) return release(b, wrong_size());
@@ -421,10 +486,31 @@ int pz_batch_reset(pz_batch *b, int64_t n, const uint64_t *seeds, const uint64_t
         b->slots[at].episode = episodes[at];
         b->slots[at].begun = true;
     }
-    return release(b, run(b, reset_slots, 1));
+    return release(b, run(b, reset_slots, 1, copies));
 }
 
 int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
+{
+    return pz_batch_step_to(b, n, actions, autoreset, NULL);
+}
+
+int pz_batch_step_apart(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size)
+{
+    const int64_t records = b->n * (int64_t)b->layout.record_size, masks = b->n * (int64_t)b->n_actions;
+    const int64_t rewards = b->n * (int64_t)sizeof(float);
+    if (size != records + rewards + masks + 4 * (int64_t)b->n) return wrong_size();
+    uint8_t *flags = block + records + rewards + masks;
+    const pz_batch_copies copies = {.records = block,
+                                    .rewards = (float *)(block + records),
+                                    .masks = block + records + rewards,
+                                    .terminated = flags,
+                                    .truncated = flags + b->n,
+                                    .done = flags + 2 * (int64_t)b->n,
+                                    .solved = flags + 3 * (int64_t)b->n};
+    return pz_batch_step_to(b, n, actions, autoreset, &copies);
+}
+
+int pz_batch_step_to(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, const pz_batch_copies *copies)
 {
     int refused = claim(b);
     if (refused) return refused;
@@ -438,7 +524,12 @@ int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
     if (beyond) return release(b, pz_refuse(PZ_BAD_ACTION, "there is no such action"));
     b->autoreset = autoreset;
     /* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
-    return release(b, run(b, step_slots, b->buffers->frames ? 2 : 16));
+    return release(b, run(b, step_slots, b->buffers->frames ? 2 : 16, copies));
+}
+
+void pz_batch_uncounted(pz_batch *b)
+{
+    b->uncounted = !b->task.max_repeats;
 }
 
 int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, int64_t size)
@@ -447,7 +538,7 @@ int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, 
     if (refused) return refused;
     if (size != b->n * picture_bytes(width, height, form)) return release(b, wrong_size());
     b->asked = (pz_batch_buffers){.frames = out, .width = width, .height = height, .form = form};
-    return release(b, run(b, draw_slots, 2));
+    return release(b, run(b, draw_slots, 2, NULL));
 }
 
 int pz_failed_slot(void)

@@ -11,8 +11,12 @@
 
 #include "batch/team.h"
 
-/* Above this time a game is worth making ahead; below, handing it over costs as much. */
-static const int64_t worth_it = 100 * 1000; /* nanoseconds */
+/*
+ * Above this time a game is worth making ahead; below, handing it over costs as much. Where only one is played there is
+ * nobody else whose processor the maker takes. A time is counted up to a bound: what is longer may be the time of
+ * another process.
+ */
+static const int64_t worth_it = 100 * 1000, worth_it_for_one = 40 * 1000, most_counted = 1000 * 1000; /* nanoseconds */
 
 typedef enum progress { IDLE, REQUESTED, BEING_MADE, READY } progress;
 
@@ -126,7 +130,7 @@ static request *next_request(pz_prefetch *p)
 static void *make_games(void *argument)
 {
     pz_prefetch *p = argument;
-    yield_to_others();
+    if (p->slots > 1) yield_to_others(); /* a single session has nothing to do while it waits for its game */
     pz_become_worker(&p->quit);
     pthread_mutex_lock(&p->lock);
     while (!p->quit) {
@@ -155,7 +159,7 @@ static void *make_games(void *argument)
 
 void pz_prefetch_request(pz_prefetch *p, int slot, uint64_t seed, uint64_t episode)
 {
-    if (p->spent <= worth_it * p->made) return;
+    if (p->spent <= (p->slots > 1 ? worth_it : worth_it_for_one) * p->made) return;
     request *r = &p->requests[slot];
     pthread_mutex_lock(&p->lock);
     if (!p->has_thread) {
@@ -171,9 +175,9 @@ void pz_prefetch_request(pz_prefetch *p, int slot, uint64_t seed, uint64_t episo
     pthread_mutex_unlock(&p->lock);
 }
 
-/* The game that was made ahead for this episode, or NULL. */
-static pz_session *take_made(pz_prefetch *p, request *r, uint64_t seed, uint64_t episode, pz_flag *cancelled)
+pz_session *pz_prefetch_made(pz_prefetch *p, int slot, uint64_t seed, uint64_t episode, pz_flag *cancelled)
 {
+    request *r = &p->requests[slot];
     pz_session *game = NULL;
     if (r->progress == IDLE) return NULL;
     pthread_mutex_lock(&p->lock);
@@ -193,14 +197,20 @@ static pz_session *take_made(pz_prefetch *p, request *r, uint64_t seed, uint64_t
     return game;
 }
 
+void pz_prefetch_count(pz_prefetch *p, double seconds)
+{
+    const int64_t taken = (int64_t)(1e9 * seconds);
+    atomic_fetch_add(&p->spent, taken < most_counted ? taken : most_counted);
+    atomic_fetch_add(&p->made, 1);
+}
+
 int pz_prefetch_take(pz_prefetch *p, int slot, uint64_t seed, uint64_t episode, pz_flag *cancelled, pz_session **game)
 {
-    *game = take_made(p, &p->requests[slot], seed, episode, cancelled);
+    *game = pz_prefetch_made(p, slot, seed, episode, cancelled);
     if (*game) return PZ_OK;
     if (*cancelled) return pz_refuse(PZ_INTERRUPTED, "interrupted");
     const double began = pz_now();
     int error = p->make(p->context, seed, episode, game);
-    atomic_fetch_add(&p->spent, (int64_t)(1e9 * (pz_now() - began)));
-    atomic_fetch_add(&p->made, 1);
+    pz_prefetch_count(p, pz_now() - began);
     return error;
 }

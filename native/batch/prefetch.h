@@ -28,5 +28,8 @@ void pz_prefetch_request(pz_prefetch *prefetch, int slot, uint64_t seed, uint64_
 /* This game: made ahead, if it was requested, else now. Waits for one that is being made, until cancelled is set. */
 int pz_prefetch_take(pz_prefetch *prefetch, int slot, uint64_t seed, uint64_t episode, pz_flag *cancelled,
                      pz_session **game);
+/* The same in two parts: the game that was made ahead, or NULL; and how long it took to make one without it. */
+pz_session *pz_prefetch_made(pz_prefetch *prefetch, int slot, uint64_t seed, uint64_t episode, pz_flag *cancelled);
+void pz_prefetch_count(pz_prefetch *prefetch, double seconds);
 
 #endif

@@ -23,18 +23,6 @@ typedef struct rollout {
     char message[PZ_MESSAGE];
 } rollout;
 
-/* -1 where nothing is legal. */
-static int draw_legal(uint64_t *noise, const uint8_t *mask, int n)
-{
-    int legal = 0;
-    for (int a = 0; a < n; a++) legal += mask[a];
-    if (!legal) return -1;
-    int pick = pz_draw_below(noise, legal);
-    for (int a = 0; a < n; a++)
-        if (mask[a] && pick-- == 0) return a;
-    return -1;
-}
-
 static void stop_rollout(rollout *r, int error)
 {
     pthread_mutex_lock(&r->lock);
@@ -70,7 +58,7 @@ static void play_episode(pz_session *s, void *context)
     s->outcome->ended = pz_end_of(s);
     for (int64_t step = 0; !s->outcome->ended; step++) {
         int a = r->policy == PZ_POLICY_RANDOM ? pz_draw_below(&noise, s->n_actions)
-                                              : draw_legal(&noise, s->mask, s->n_actions);
+                                              : pz_draw_legal(&noise, s->mask, s->n_actions);
         if (a < 0) break;
         if (e->actions) e->actions[step] = (uint8_t)a;
         pz_step_guarded(s, a, lean);

@@ -150,66 +150,39 @@ static void leave(entry *e)
     let_go(e);
 }
 
-/* What was seen last in an episode where it ended, and what is seen now elsewhere. */
-static void copy_ends(const entry *e, uint8_t *to, const uint8_t *now, const uint8_t *ends, size_t size)
-{
-    for (int at = 0; at < e->n; at++)
-        memcpy(to + (size_t)at * size, (e->buffers.outcomes[at].ended ? ends : now) + (size_t)at * size, size);
-}
-
 /*
  * Results: token, records, masks, outcomes, rewards, pictures if there are any; then the ends of all but outcomes and
  * rewards, if wanted.
  */
-typedef struct outputs {
-    uint32_t *token;
-    uint8_t *records, *masks, *frames;
-    pz_outcome *outcomes;
-    float *rewards;
-    uint8_t *final_records, *final_masks, *final_frames;
-    size_t frame_size;
-} outputs;
-
-static bool find_outputs(const xla_call *call, const entry *e, outputs *out)
+static bool find_outputs(const xla_call *call, const entry *e, uint32_t **token, pz_batch_copies *out)
 {
     const xla_buffers *results = &call->results;
     const pz_batch_buffers *from = &e->buffers;
     const int64_t n = e->n, records = n * (int64_t)e->record_size, masks = n * e->n_actions;
-    out->frame_size = (size_t)from->width * (size_t)from->height * (from->form & PZ_PICTURE_GREY ? 1 : 3);
-    const int64_t frames = n * (int64_t)out->frame_size;
+    const int64_t frames = n * from->width * from->height * (from->form & PZ_PICTURE_GREY ? 1 : 3);
     int64_t at = 0;
-    out->token = xla_data_of(results, at++, XLA_U32, PZ_XLA_TOKEN);
-    out->records = xla_data_of(results, at++, XLA_U8, records);
-    out->masks = xla_data_of(results, at++, XLA_BOOL, masks);
-    out->outcomes = xla_data_of(results, at++, XLA_S32, n * 6);
-    out->rewards = xla_data_of(results, at++, XLA_F32, n);
-    out->frames = from->frames ? xla_data_of(results, at++, XLA_U8, frames) : NULL;
-    if (!out->token || !out->records || !out->masks || !out->outcomes || !out->rewards) return false;
+    *token = xla_data_of(results, at++, XLA_U32, PZ_XLA_TOKEN);
+    *out = (pz_batch_copies){.records = xla_data_of(results, at, XLA_U8, records),
+                             .masks = xla_data_of(results, at + 1, XLA_BOOL, masks),
+                             .outcomes = xla_data_of(results, at + 2, XLA_S32, n * 6),
+                             .rewards = xla_data_of(results, at + 3, XLA_F32, n)};
+    at += 4;
+    if (from->frames) out->frames = xla_data_of(results, at++, XLA_U8, frames);
+    if (!*token || !out->records || !out->masks || !out->outcomes || !out->rewards) return false;
     if (from->frames && !out->frames) return false;
-    out->final_records = out->final_masks = out->final_frames = NULL;
     if (at == results->size) return true;
     out->final_records = xla_data_of(results, at++, XLA_U8, records);
     out->final_masks = xla_data_of(results, at++, XLA_BOOL, masks);
-    out->final_frames = from->frames ? xla_data_of(results, at++, XLA_U8, frames) : NULL;
+    if (from->frames) out->final_frames = xla_data_of(results, at++, XLA_U8, frames);
     return out->final_records && out->final_masks && (!from->frames || out->final_frames) && at == results->size;
 }
 
-static void publish(entry *e, const outputs *out)
+/* After a call that went well. */
+static void write_token(entry *e, uint32_t *token)
 {
-    const pz_batch_buffers *from = &e->buffers;
-    const size_t n = (size_t)e->n, mask = (size_t)e->n_actions;
     e->count++;
-    memcpy(out->token, (uint32_t[]){process_tag, e->id, (uint32_t)e->count, (uint32_t)(e->count >> 32)},
-           PZ_XLA_TOKEN * sizeof(uint32_t));
-    memcpy(out->records, from->records, n * e->record_size);
-    memcpy(out->masks, from->masks, n * mask);
-    memcpy(out->outcomes, from->outcomes, n * sizeof *from->outcomes);
-    for (size_t at = 0; at < n; at++) out->rewards[at] = (float)from->rewards[at];
-    if (out->frames) memcpy(out->frames, from->frames, n * out->frame_size);
-    if (!out->final_records) return;
-    copy_ends(e, out->final_records, from->records, from->final_records, e->record_size);
-    copy_ends(e, out->final_masks, from->masks, from->final_masks, mask);
-    if (out->frames) copy_ends(e, out->final_frames, from->frames, from->final_frames, out->frame_size);
+    memcpy(token, (uint32_t[]){process_tag, e->id, (uint32_t)e->count, (uint32_t)(e->count >> 32)},
+           PZ_XLA_TOKEN * sizeof *token);
 }
 
 static xla_error *failed(const xla_call *call, entry *e, int error)
@@ -223,8 +196,9 @@ static xla_error *failed(const xla_call *call, entry *e, int error)
 
 static xla_error *step_entry(const xla_call *call, entry *e)
 {
-    outputs out;
-    if (!find_outputs(call, e, &out) || !xla_read_actions(call, 1, e->n, e->actions))
+    uint32_t *token;
+    pz_batch_copies out;
+    if (!find_outputs(call, e, &token, &out) || !xla_read_actions(call, 1, e->n, e->actions))
         return xla_refuse(call, XLA_INVALID_ARGUMENT,
                           "puzzleport: this handle is of an environment with %d games of another form", e->n);
     if (!e->started)
@@ -234,18 +208,19 @@ static xla_error *step_entry(const xla_call *call, entry *e)
             return xla_refuse(call, XLA_INVALID_ARGUMENT,
                               "puzzleport: slot %d: the action %lld; the actions are 0 to %d", at,
                               (long long)e->actions[at], e->n_actions - 1);
-    int error = pz_batch_step(e->batch, e->n, e->actions, PZ_AUTORESET_SAME_STEP);
+    int error = pz_batch_step_to(e->batch, e->n, e->actions, PZ_AUTORESET_SAME_STEP, &out);
     if (error) return failed(call, e, error);
-    publish(e, &out);
+    write_token(e, token);
     return NULL;
 }
 
 /* Seeds come in three words: the low and the high half; and whether there is one (1), none (0), or a wrong one. */
 static xla_error *reset_entry(const xla_call *call, entry *e)
 {
-    outputs out;
+    uint32_t *token;
+    pz_batch_copies out;
     const uint32_t *words = xla_data_of(&call->arguments, 1, XLA_U32, 3 * (int64_t)e->n);
-    if (!find_outputs(call, e, &out) || !words)
+    if (!find_outputs(call, e, &token, &out) || !words)
         return xla_refuse(call, XLA_INVALID_ARGUMENT,
                           "puzzleport: this handle is of an environment with %d games of another form", e->n);
     uint8_t *begun = (uint8_t *)e->actions; /* which is free between two steps */
@@ -265,10 +240,10 @@ static xla_error *reset_entry(const xla_call *call, entry *e)
             e->episodes[at] = 0;
         }
     }
-    error = pz_batch_reset(e->batch, e->n, e->seeds, e->episodes, NULL);
+    error = pz_batch_reset_to(e->batch, e->n, e->seeds, e->episodes, NULL, &out);
     if (error) return failed(call, e, error);
     e->started = true;
-    publish(e, &out);
+    write_token(e, token);
     return NULL;
 }
 

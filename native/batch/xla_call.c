@@ -70,7 +70,7 @@ xla_error *xla_check_form(const xla_call *call)
 
 /* ---- Buffers ---- */
 
-static int64_t items_of(const xla_buffer *buffer)
+int64_t xla_items_of(const xla_buffer *buffer)
 {
     int64_t items = 1;
     for (int64_t d = 0; d < buffer->rank; d++) items *= buffer->dims[d];
@@ -87,7 +87,7 @@ const xla_buffer *xla_buffer_at(const xla_buffers *buffers, int64_t at, int type
 void *xla_data_of(const xla_buffers *buffers, int64_t at, int type, int64_t items)
 {
     const xla_buffer *buffer = xla_buffer_at(buffers, at, type);
-    return buffer && items_of(buffer) == items ? buffer->data : NULL;
+    return buffer && xla_items_of(buffer) == items ? buffer->data : NULL;
 }
 
 bool xla_read_actions(const xla_call *call, int64_t at, int64_t n, int64_t *actions)
@@ -140,9 +140,7 @@ double xla_float_attribute(const xla_call *call, const char *name)
 /* A function pointer becomes an object pointer here: POSIX has them alike, and a Python capsule holds only the latter.
  */
 const pz_xla_target pz_xla_targets[] = {
-    {"puzzleport_reset", (void *)xla_reset},
-    {"puzzleport_step", (void *)xla_step},
-    {"puzzleport_init", (void *)xla_init},
-    {"puzzleport_step_pure", (void *)xla_step_pure},
-    {NULL, NULL},
+    {"puzzleport_reset", (void *)xla_reset},   {"puzzleport_step", (void *)xla_step},
+    {"puzzleport_init", (void *)xla_init},     {"puzzleport_step_pure", (void *)xla_step_pure},
+    {"puzzleport_choose", (void *)xla_choose}, {NULL, NULL},
 };

@@ -126,6 +126,7 @@ xla_error *xla_check_form(const xla_call *call);
 
 /* ---- Arguments, results and attributes ---- */
 
+int64_t xla_items_of(const xla_buffer *buffer);
 /* The buffer at this place if it is of this type, else NULL; and its data if it has so many items. */
 const xla_buffer *xla_buffer_at(const xla_buffers *buffers, int64_t at, int type);
 void *xla_data_of(const xla_buffers *buffers, int64_t at, int type, int64_t items);
@@ -143,5 +144,6 @@ xla_error *xla_reset(xla_call *call);
 xla_error *xla_step(xla_call *call);
 xla_error *xla_init(xla_call *call);
 xla_error *xla_step_pure(xla_call *call);
+xla_error *xla_choose(xla_call *call);
 
 #endif

@@ -1,5 +1,5 @@
 /* The plain benchmark loop: part of the module, as Python measures with it. */
-#include <stdio.h>
+#include <time.h>
 
 #include "checks/bench.h"
 #include "host/chance.h"
@@ -22,25 +22,34 @@ static void step_on(pz_session *s, void *context)
     }
 }
 
-int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
-            int64_t *changed)
+static double processor_time(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds,
+            pz_loop_result *result)
 {
     counts c = {.noise = seed, .what = what};
     uint64_t episode = 0;
-    const double end = pz_now() + seconds;
-    char digits[32];
+    char digits[24];
     pz_session *s = NULL;
-    snprintf(digits, sizeof digits, "%llu", (unsigned long long)pz_episode_seed(seed, episode++));
+    pz_write_seed(digits, pz_episode_seed(seed, episode++));
     int error = pz_session_new(puzzle, params, digits, NULL, PZ_FLAG_UNDO, 60, &s);
-    while (!error && pz_now() < end) {
-        error = pz_guarded(s->pool, s, 0, false, step_on, &c);
+    const double began = pz_now(), spent = processor_time();
+    double resetting = 0;
+    do {
+        if (!error) error = pz_guarded(s->pool, s, 0, false, step_on, &c);
         if (!error && (s->outcome->status || s->outcome->steps >= 10000)) {
-            snprintf(digits, sizeof digits, "%llu", (unsigned long long)pz_episode_seed(seed, episode++));
+            pz_write_seed(digits, pz_episode_seed(seed, episode++));
+            const double before = processor_time();
             error = pz_session_reset(s, NULL, digits, NULL, 60, NULL);
+            resetting += processor_time() - before;
         }
-    }
+    } while (!error && processor_time() - spent < seconds);
+    *result = (pz_loop_result){c.steps, c.changed, pz_now() - began, processor_time() - spent, resetting};
     pz_session_free(s);
-    *steps = c.steps;
-    *changed = c.changed;
     return error;
 }

@@ -8,7 +8,13 @@
  * Step one session with random actions for so many seconds; count the steps, and how many of them had an effect.
  */
 enum pz_loop { PZ_LOOP_STEP = 0, PZ_LOOP_STEP_MASK = 1 };
-int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, int64_t *steps,
-            int64_t *changed);
+typedef struct pz_loop_result {
+    int64_t steps, changed;
+    double by_clock, by_processor; /* seconds that they took, the first game's making apart */
+    double resetting;              /* how many of the latter went into the games after it */
+} pz_loop_result;
+
+int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds,
+            pz_loop_result *result);
 
 #endif

@@ -319,12 +319,6 @@ static void threads(int steps)
 /* ---- The step rate ---- */
 
 /* Seconds of work, not of waiting for a core. */
-static double worked(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static int rate(double seconds)
 {
@@ -335,10 +329,9 @@ static int rate(double seconds)
         for (int what = PZ_LOOP_STEP; what <= PZ_LOOP_STEP_MASK; what++) {
             double best = 0;
             for (int round = 0; round < 5; round++) { /* the best: other work on the machine only ever slows it down */
-                int64_t steps, changed;
-                const double began = worked();
-                if (pz_loop(puzzle, puzzle->easiest, 1, what, seconds / 5, &steps, &changed)) return 1;
-                const double now = (double)steps / (worked() - began);
+                pz_loop_result result;
+                if (pz_loop(puzzle, puzzle->easiest, 1, what, seconds / 5, &result)) return 1;
+                const double now = (double)result.steps / result.by_processor;
                 if (now > best) best = now;
             }
             sum[what] += log(best);

@@ -27,15 +27,30 @@ typedef struct pz_batch_buffers {
         frames_size; /* bytes of room in each; final_ ones have the same */
 } pz_batch_buffers;
 
+/*
+ * Where a call also copies what it led to, slot by slot, on the thread that has the slot at hand: one thread that had
+ * to fetch all this from the caches of the others would cost more than it copies. final_ ones hold what is seen now
+ * where no episode ended. Any may be NULL.
+ */
+typedef struct pz_batch_copies {
+    uint8_t *records, *masks;
+    pz_outcome *outcomes;
+    float *rewards;
+    uint8_t *terminated, *truncated, *done, *solved; /* each 0 or 1 */
+    uint8_t *frames, *final_records, *final_masks, *final_frames;
+} pz_batch_copies;
+
 /* What is played and how. With a seed or a description, every episode plays that one instance. */
 typedef struct pz_task {
     const pz_puzzle *puzzle;
     const char *params, *seed, *desc;
     int flags, max_steps, max_repeats;
     double timeout;
-    const pz_pay *pay; /* for snapshots; a batch has it in its buffers */
+    const pz_pay *pay;        /* for snapshots; a batch has it in its buffers */
+    int undo_depth;           /* for snapshots: how many moves back they hold */
     const uint64_t *excluded; /* hashes of instances that streams pass over, in rising order */
     int64_t n_excluded;
+    bool ahead; /* a batch has its next games made by a thread of their own, where that takes long */
 } pz_task;
 
 /* A session of the task's one instance, or of this seed's; its limits are not set yet. */
@@ -56,6 +71,15 @@ int pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers); /* copies t
  */
 int pz_batch_reset(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
 int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset);
+/* The same with copies; NULL for none. */
+int pz_batch_reset_to(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which,
+                      const pz_batch_copies *copies);
+int pz_batch_step_to(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, const pz_batch_copies *copies);
+/* A step with copies in one block, of as many bytes: records, rewards, masks, terminated, truncated, done, solved. */
+int pz_batch_step_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block,
+                        int64_t size);
+/* From now on nobody reads outcome.repeats: where no limit does either, they are not counted, and stay 0. */
+void pz_batch_uncounted(pz_batch *batch);
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);
 int pz_failed_slot(void); /* after an error in this thread: where it happened, or -1 */
 /* Each slot's stream, and whether it has one yet. */
@@ -65,5 +89,15 @@ int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *epis
 enum pz_policy { PZ_POLICY_RANDOM = 0, PZ_POLICY_MASKED = 1 };
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
                int32_t *steps, uint8_t *actions, volatile int64_t *progress);
+
+/*
+ * Episodes of one session, one after the other. Where a game takes long to make, the next one is made by a thread of
+ * its own while the present one is played: from the second episode of a stream on. PZ_UNREADABLE is that of
+ * pz_session_restart, and also said when the session has other parameters than it had at first.
+ */
+typedef struct pz_ahead pz_ahead;
+int pz_ahead_new(pz_session *session, double timeout, pz_ahead **result);
+void pz_ahead_free(pz_ahead *ahead);
+int pz_ahead_start(pz_ahead *ahead, pz_session *session, uint64_t seed, uint64_t episode);
 
 #endif

@@ -12,7 +12,8 @@ enum pz_error {
     PZ_NO_SOLUTION = 6,
     PZ_CORRUPT = 7,
     PZ_NO_PLAN = 8,
-    PZ_BAD_ACTION = 9
+    PZ_BAD_ACTION = 9,
+    PZ_UNREADABLE = 10
 };
 
 enum { PZ_MESSAGE = 512 }; /* bytes of an error text, its end included */

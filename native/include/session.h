@@ -109,6 +109,12 @@ int pz_session_reset_held(pz_session *session, const char *params, const char *s
                           const pz_buffers *buffers);
 void pz_session_let_go(pz_session *session);
 
+/*
+ * Another game with the present parameters: one call, and the buffers stay. PZ_UNREADABLE where a fault or a fork left
+ * nothing that tells which these are: then a reset has to name them.
+ */
+int pz_session_restart(pz_session *session, uint64_t seed, double timeout);
+
 /* When an episode is cut off: after so many steps, or when a state is seen again so often; 0 means never. */
 int pz_session_limit(pz_session *session, int max_steps, int max_repeats);
 

@@ -113,12 +113,15 @@ void pz_generate(pz_session *s)
     s->scratch = NULL;
 }
 
-/* Needs puzzle, params_text, and either seed or desc; runs under a guard with the session's pool. */
+/* Needs puzzle, params_text (or the params too), and either seed or desc; runs under a guard with the session's pool.
+ */
 void pz_build(pz_session *s)
 {
     const game *engine = s->puzzle->engine;
-    s->params = pz_decode(s->puzzle, s->params_text, s->seed != NULL);
-    s->params_text = engine->encode_params(s->params, true);
+    if (!s->params) {
+        s->params = pz_decode(s->puzzle, s->params_text, s->seed != NULL);
+        s->params_text = engine->encode_params(s->params, true);
+    }
     if (s->puzzle->stack_per_cell) {
         s->stack_needed = STACK_SPARE + (size_t)(s->puzzle->stack_per_cell * count_cells(s->puzzle, s->params));
         if (pz_stack_left() < s->stack_needed) pz_fail(PZ_ENGINE, "%s", pz_small_stack);
@@ -131,7 +134,7 @@ void pz_build(pz_session *s)
         if (s->privdesc) validate_desc(s->puzzle, s->params, s->privdesc, PZ_BAD_ID);
         if (s->first_desc) validate_desc(s->puzzle, s->params, s->first_desc, PZ_BAD_ID);
     }
-    s->layout = pz_layout_hold(s->puzzle, s->params_text, s->params);
+    if (!s->layout) s->layout = pz_layout_hold(s->puzzle, s->params_text, s->params);
     s->state = engine->new_game((midend *)s, s->params, s->privdesc ? s->privdesc : s->desc);
     pz_pool_clean(s->pool, true);
     s->ui = engine->new_ui(s->state);
@@ -187,12 +190,19 @@ void pz_session_free(pz_session *s)
 
 typedef struct new_game {
     const char *params, *seed, *desc;
+    const pz_session *like; /* a generated game with these parameters, which need no reading then; or NULL */
 } new_game;
 
 static void start_game(pz_session *s, void *context)
 {
     const new_game *wanted = context;
-    s->params_text = wanted->params ? dupstr(wanted->params) : NULL;
+    if (wanted->like) {
+        s->params = s->puzzle->engine->dup_params(wanted->like->params);
+        s->params_text = dupstr(wanted->like->params_text);
+        s->layout = pz_layout_share(wanted->like->layout);
+    } else {
+        s->params_text = wanted->params ? dupstr(wanted->params) : NULL;
+    }
     s->seed = wanted->seed ? dupstr(wanted->seed) : NULL;
     s->desc = wanted->desc ? dupstr(wanted->desc) : NULL;
     s->ruled = s->seed && !s->desc;
@@ -203,19 +213,23 @@ static void start_game(pz_session *s, void *context)
     pz_publish(s);
 }
 
-int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed, const char *desc, int flags,
-                   double timeout, pz_session **result)
+static int make(const pz_puzzle *puzzle, int flags, new_game wanted, double timeout, pz_session **result)
 {
     *result = NULL;
     pz_session *s = pz_blank(puzzle, flags);
     if (!s) return pz_refuse(PZ_ENGINE, "out of memory");
-    new_game wanted = {params, seed, desc};
     int error = pz_guarded(s->pool, s, timeout, true, start_game, &wanted);
     if (error)
         pz_session_free(s);
     else
         *result = s;
     return error;
+}
+
+int pz_session_new(const pz_puzzle *puzzle, const char *params, const char *seed, const char *desc, int flags,
+                   double timeout, pz_session **result)
+{
+    return make(puzzle, flags, (new_game){params, seed, desc, NULL}, timeout, result);
 }
 
 /* All of it but what belongs to the session: the claim and the limits. */
@@ -288,13 +302,10 @@ void pz_session_let_go(pz_session *s)
     pz_release(s);
 }
 
-int pz_session_reset_held(pz_session *s, const char *params, const char *seed, const char *desc, double timeout,
-                          const pz_buffers *buffers)
+/* Play a fresh game in a session that is held from now on; the game is used up. */
+static int play(pz_session *s, pz_session *fresh, const pz_buffers *buffers)
 {
-    if (!held_here(s)) return pz_refuse(PZ_ENGINE, "this session is not held by this thread");
-    pz_session *fresh;
-    int error = pz_session_new(s->puzzle, params ? params : s->params_text, seed, desc, s->flags, timeout, &fresh);
-    if (error) return error;
+    int error = PZ_OK;
     if (buffers && !pz_fits(fresh, buffers)) error = pz_refuse(PZ_ENGINE, "these buffers do not fit the new game");
     if (!error && s->n_players > 1) error = pz_session_players(fresh, s->n_players);
     if (error)
@@ -302,6 +313,15 @@ int pz_session_reset_held(pz_session *s, const char *params, const char *seed, c
     else
         pz_session_take_over(s, fresh, buffers);
     return error;
+}
+
+int pz_session_reset_held(pz_session *s, const char *params, const char *seed, const char *desc, double timeout,
+                          const pz_buffers *buffers)
+{
+    if (!held_here(s)) return pz_refuse(PZ_ENGINE, "this session is not held by this thread");
+    pz_session *fresh;
+    int error = pz_session_new(s->puzzle, params ? params : s->params_text, seed, desc, s->flags, timeout, &fresh);
+    return error ? error : play(s, fresh, buffers);
 }
 
 int pz_session_reset(pz_session *s, const char *params, const char *seed, const char *desc, double timeout,
@@ -312,6 +332,45 @@ int pz_session_reset(pz_session *s, const char *params, const char *seed, const 
     error = pz_session_reset_held(s, params, seed, desc, timeout, buffers);
     pz_session_let_go(s);
     return error;
+}
+
+int pz_session_restart(pz_session *s, uint64_t seed, double timeout)
+{
+    int error = pz_session_hold(s);
+    if (error) return error;
+    char digits[24];
+    pz_session *fresh = NULL;
+    pz_write_seed(digits, seed);
+    error = s->fault ? PZ_UNREADABLE
+                     : make(s->puzzle, s->flags,
+                            (new_game){.params = s->params_text, .seed = digits, .like = s->seed ? s : NULL}, timeout,
+                            &fresh);
+    if (!error) error = play(s, fresh, NULL);
+    pz_session_let_go(s);
+    return error;
+}
+
+int pz_session_play(pz_session *s, pz_session *fresh)
+{
+    int error = pz_session_hold(s);
+    if (!error && (s->fault || fresh->layout != s->layout || strcmp(fresh->params_text, s->params_text)))
+        error = PZ_UNREADABLE;
+    if (error)
+        pz_session_free(fresh);
+    else
+        error = play(s, fresh, NULL);
+    pz_session_let_go(s);
+    return error;
+}
+
+void pz_write_seed(char digits[24], uint64_t seed)
+{
+    char reversed[24];
+    int n = 0, at = 0;
+    do reversed[n++] = (char)('0' + seed % 10);
+    while (seed /= 10);
+    while (n) digits[at++] = reversed[--n];
+    digits[at] = '\0';
 }
 
 void pz_supersede(pz_session *s, const char *desc, const char *privdesc)

@@ -144,6 +144,9 @@ void pz_name_instance(pz_session *session);
 game_params *pz_read_params(const pz_puzzle *puzzle, const char *text);
 game_params *pz_decode(const pz_puzzle *puzzle, const char *text, bool to_generate);
 void pz_generate(pz_session *session); /* its description from its seed */
+void pz_write_seed(char digits[24], uint64_t seed); /* as the engine reads it */
+/* Play a fresh game of the session's own parameters, which is used up. PZ_UNREADABLE as in pz_session_restart. */
+int pz_session_play(pz_session *session, pz_session *fresh);
 /* After an undo: where it took back what had replaced the description, have the first one back. */
 void pz_take_back_desc(pz_session *session);
 bool pz_fits(const pz_session *session, const pz_buffers *buffers);
@@ -171,6 +174,7 @@ void pz_visit_ui(pz_session *session, pz_visitor *visitor);
 /* Make one from parameters; or hold one that all sessions of the same parameters share, until the last releases it. */
 void pz_make_layout(const pz_puzzle *puzzle, const game_params *params, pz_layout *layout);
 const pz_layout *pz_layout_hold(const pz_puzzle *puzzle, const char *text, const game_params *params);
+const pz_layout *pz_layout_share(const pz_layout *layout); /* one more that holds it */
 void pz_layout_release(const pz_layout *layout);
 
 /* ---- What is derived from the state, each on its own (attempt.c) ---- */

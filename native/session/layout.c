@@ -99,6 +99,15 @@ const pz_layout *pz_layout_hold(const pz_puzzle *puzzle, const char *text, const
     return &one->layout;
 }
 
+const pz_layout *pz_layout_share(const pz_layout *layout)
+{
+    shared *one = (shared *)((char *)layout - offsetof(shared, layout));
+    pthread_mutex_lock(&lock);
+    one->holders++;
+    pthread_mutex_unlock(&lock);
+    return layout;
+}
+
 void pz_layout_release(const pz_layout *layout)
 {
     if (!layout) return;

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -71,14 +69,9 @@ def test_acmes_loop_runs_an_actor_on_every_puzzle(puzzle):
 
 
 @pytest.mark.parametrize("loop", ["acme", "plain"])
-def test_the_example_runs_in_both_loops(loop):
+def test_the_example_runs_in_both_loops(loop, tmp_path, forks):
     pytest.importorskip("rlax", reason="the example needs JAX, Flax, Optax and RLax: puzzleport[jax]")
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE), "--steps", "300", "--episodes", "20", "--loop", loop],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forks.run(EXAMPLE, "--steps", "300", "--episodes", "20", "--loop", loop, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "of 20 net 2x2 with other seeds solved" in done.stdout.splitlines()[-1]
 

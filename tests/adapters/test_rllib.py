@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -130,35 +131,23 @@ def test_an_episode_ends_when_one_agent_fails_as_the_others_are_cut_off(creators
     env.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("env", ["puzzleport", "puzzleport/coop_v0", "puzzleport/race_v0"])
-def test_the_example_trains_on_a_local_ray(creators, env):
-    command = [sys.executable, str(EXAMPLES / "rllib_ppo.py"), "--env", env, "--iterations", "2", "--batch", "512"]
-    workers = "1" if env == "puzzleport" else "0"
-    done = subprocess.run(
-        [*command, "--max-steps", "40", "--workers", workers], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    lines = re.findall(r"^ *(\d+)  return +(-?[0-9.]+)  steps per episode +([0-9.]+)$", done.stdout, re.MULTILINE)
-    assert [line[0] for line in lines] == ["1", "2"]
-    assert all(0 < float(steps) <= 80 for _, _, steps in lines)
+# ---- training, all in one process: to import RLlib takes longer than these trainings
 
-
-@pytest.mark.slow
-def test_the_example_says_so_where_no_episode_ended(creators):
+BRIEF = ["--iterations", "2", "--batch", "512", "--max-steps", "40"]
+EXAMPLE = {
+    "puzzleport": [*BRIEF, "--workers", "1"],
+    "puzzleport/coop_v0": [*BRIEF, "--workers", "0"],
+    "puzzleport/race_v0": [*BRIEF, "--workers", "0"],
     # Eight environments play 64 steps each, far from the limit and, at random on this board, from the solution.
-    command = [sys.executable, str(EXAMPLES / "rllib_ppo.py"), "--iterations", "1", "--batch", "512", "--workers", "0"]
-    done = subprocess.run(
-        [*command, "--params", "7x7", "--max-steps", "10000"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.splitlines() == ["  1  no episode ended yet"]
-
-
-TRAIN_WITH_RLLIBS_OWN_MODULE = """
+    "no end": ["--iterations", "1", "--batch", "512", "--workers", "0", "--params", "7x7", "--max-steps", "10000"],
+}
+TRAIN = """
+import json
 import sys
+import traceback
 
 import ray
+import rllib_ppo
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
@@ -167,38 +156,77 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 import puzzleport as pp
 from puzzleport.adapters import rllib
 
-name = sys.argv[1]
-ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
-rllib.register()
-# An action outside of the mask costs 1000: the worst return tells whether the module ever took one.
-rewards = pp.Rewards(no_effect=-1000.0)
-module = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"head_fcnet_hiddens": [16]})
-config = (
-    PPOConfig()
-    .environment(name, env_config={"puzzle": "fifteen", "params": "3x3", "max_steps": 20, "rewards": rewards})
-    .env_runners(num_env_runners=0)
-    .training(train_batch_size_per_learner=256, minibatch_size=64, num_epochs=1)
-    .debugging(seed=0, log_level="ERROR")
-)
-if name == "puzzleport":
-    config.rl_module(rl_module_spec=module)
-else:
-    config.multi_agent(policies={"shared"}, policy_mapping_fn=lambda *_, **__: "shared")
-    config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={"shared": module}))
-algorithm = config.build_algo()
-played = algorithm.train()["env_runners"]
-print("played", int(played["num_episodes"]), float(played["episode_return_min"]))
-algorithm.stop()
+
+def example(name, words):
+    sys.argv = ["rllib_ppo.py", *words, *(["--env", name] if name.startswith("puzzleport") else [])]
+    rllib_ppo.main()
+
+
+def rllibs_own_module(name):
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+    rllib.register()
+    # An action outside of the mask costs 1000: the worst return tells whether the module ever took one.
+    rewards = pp.Rewards(no_effect=-1000.0)
+    module = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"head_fcnet_hiddens": [16]})
+    config = (
+        PPOConfig()
+        .environment(name, env_config={"puzzle": "fifteen", "params": "3x3", "max_steps": 20, "rewards": rewards})
+        .env_runners(num_env_runners=0)
+        .training(train_batch_size_per_learner=256, minibatch_size=64, num_epochs=1)
+        .debugging(seed=0, log_level="ERROR")
+    )
+    if name == "puzzleport":
+        config.rl_module(rl_module_spec=module)
+    else:
+        config.multi_agent(policies={"shared"}, policy_mapping_fn=lambda *_, **__: "shared")
+        config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={"shared": module}))
+    algorithm = config.build_algo()
+    played = algorithm.train()["env_runners"]
+    print("played", int(played["num_episodes"]), float(played["episode_return_min"]))
+    algorithm.stop()
+    ray.shutdown()
+
+
+trainings = {f"example {name}": (example, name, words) for name, words in json.loads(sys.argv[1]).items()}
+trainings |= {f"module {name}": (rllibs_own_module, name) for name in ("puzzleport", "puzzleport/race_v0")}
+for title, (train, *arguments) in trainings.items():
+    print(f"\\n== {title}", flush=True)
+    try:
+        train(*arguments)
+    except BaseException:
+        traceback.print_exc(file=sys.stdout)
+        ray.shutdown()
 """
+
+
+@pytest.fixture(scope="module")
+def trained(creators) -> dict[str, str]:
+    """What each training printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", TRAIN, json.dumps(EXAMPLE)], cwd=EXAMPLES, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {part.split("\n")[0]: part.partition("\n")[2] for part in done.stdout.split("\n== ")[1:]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env", ["puzzleport", "puzzleport/coop_v0", "puzzleport/race_v0"])
+def test_the_example_trains_on_a_local_ray(trained, env):
+    said = trained[f"example {env}"]
+    lines = re.findall(r"^ *(\d+)  return +(-?[0-9.]+)  steps per episode +([0-9.]+)$", said, re.MULTILINE)
+    assert [line[0] for line in lines] == ["1", "2"], said
+    assert all(0 < float(steps) <= 80 for _, _, steps in lines)
+
+
+@pytest.mark.slow
+def test_the_example_says_so_where_no_episode_ended(trained):
+    assert trained["example no end"].splitlines() == ["  1  no episode ended yet"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("env", ["puzzleport", "puzzleport/race_v0"])
-def test_rllibs_own_masking_module_trains_as_it_is(creators, env):
-    done = subprocess.run(
-        [sys.executable, "-c", TRAIN_WITH_RLLIBS_OWN_MODULE, env], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    episodes, worst = re.findall(r"^played (\d+) (\S+)$", done.stdout, re.MULTILINE)[0]
+def test_rllibs_own_masking_module_trains_as_it_is(trained, env):
+    said = trained[f"module {env}"]
+    ((episodes, worst),) = re.findall(r"^played (\d+) (\S+)$", said, re.MULTILINE)
     assert int(episodes) > 0
     assert float(worst) > -1000.0

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import csv
 
-from .. import golden_fields, golden_hints, golden_words
+from .. import golden_fields, golden_hints, golden_lengths, golden_words
 from ..golden_playthrough import FOLDER, playthrough
 
 
@@ -25,6 +25,22 @@ def test_hints_say_what_they_said(puzzle):
     with golden_hints.PATH.open(newline="") as source:
         kept = [row for row in csv.reader(source) if row[0] == puzzle]
     assert golden_hints.rows(puzzle) == kept
+
+
+def test_an_expert_takes_as_many_keys_as_it_took_and_no_fewer_than_the_shortest_way(puzzle):
+    """The shortest way is searched for again where that is quick. After a wanted change: `make golden`."""
+    with golden_lengths.PATH.open(newline="") as source:
+        kept = [row for row in csv.DictReader(source) if row["puzzle"] == puzzle]
+    proved = 0
+    for row in kept:
+        session = golden_lengths.start(puzzle, row["params"], int(row["seed"]), int(row["actions"]))
+        assert golden_lengths.expert(session) == row["expert"], row
+        if row["shortest"]:
+            assert not row["expert"].isdigit() or int(row["shortest"]) <= int(row["expert"])
+            if int(row["states"]) <= golden_lengths.AGAIN:
+                assert golden_lengths.shortest(session, golden_lengths.AGAIN) == (row["shortest"], row["states"])
+            proved += 1
+    assert proved
 
 
 def test_words_say_what_they_said(puzzle):

@@ -8,6 +8,7 @@ import pytest
 import puzzleport as pp
 from puzzleport._native import lib
 from puzzleport.agents import search
+from puzzleport.game_id import episode_seed
 
 SMALL = {"fifteen": "2x2", "flood": "3x3c6m5", "samegame": "2x3c3s2", "singles": "2x3de", "net": "2x2"}
 
@@ -242,3 +243,44 @@ def test_searches_free_what_they_took():
     del session
     gc.collect()
     assert lib.pz_live_pools() == before
+
+
+def test_a_forest_of_one_is_a_tree():
+    session = pp.Session("net", "3x3", seed=4)
+    tree, forest = search.Tree(session, seed=9), search.Forest(session, 1, seed=9)
+    for grown in (tree, forest):
+        grown.simulate(300, 30, stop=False)
+    for name in ("action", "plan", "nodes"):
+        assert getattr(tree.result, name) == getattr(forest.result, name)
+    np.testing.assert_array_equal(tree.result.visits, forest.result.visits)
+    np.testing.assert_allclose(tree.result.values, forest.result.values)
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_forest_is_the_sum_of_its_trees_whatever_the_threads_do(stop):
+    session = pp.Session("flood", "3x3c6m5", seed=4)
+    results = [search.mcts(session, 500, 20, seed=9, threads=3, stop=stop) for _ in range(3)]
+    alone = []
+    for number, simulations in enumerate((167, 167, 166)):
+        tree = search.Tree(session, max_nodes=33_333, seed=episode_seed(9, number))
+        tree.simulate(simulations, 20, stop=stop)
+        alone.append(tree.result)
+    for result in results:
+        np.testing.assert_array_equal(result.visits, sum(one.visits for one in alone))
+        np.testing.assert_allclose(result.values * result.visits, sum(one.values * one.visits for one in alone))
+        assert result.nodes == sum(one.nodes for one in alone)
+        assert result.plan == min((one.plan for one in alone if one.plan is not None), key=len)
+        assert result.action == result.plan[0]
+
+
+def test_a_player_with_threads_solves_and_goes_on_with_its_trees():
+    player = search.MCTS(400, 20, threads=2)
+    session = pp.Session("fifteen", "2x2", seed=3)
+    search.play(player, session, 40)
+    assert session.status == pp.Status.SOLVED
+    assert player.clone().threads == 2
+    with pytest.raises(pp.UnknownOption):
+        search.MCTS(judge=lambda fields, masks: (masks, masks[:, 0]), threads=2)
+    for wrong in (0, -1, "two", 1000):
+        with pytest.raises(pp.UnknownOption):
+            search.mcts(session, threads=wrong)

@@ -1,0 +1,174 @@
+"""AlphaZero and MuZero in JAX: that they learn, go on where they stopped, and search what they say."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax", reason="the extra jax is not installed")
+pytest.importorskip("mctx", reason="the extra mctx is not installed")
+
+import jax
+import jax.numpy as jnp
+from click.testing import CliRunner
+
+import puzzleport as pp
+from puzzleport.adapters import jax_alphazero, jax_muzero
+from puzzleport.adapters.jax_train import LAST, Model, Setup, train, training_task, withheld
+from puzzleport.agents import published
+from puzzleport.benchmark.learned import play_agent, play_baseline, read_rows
+from puzzleport.cli import main
+
+SMALL = {"num_envs": 64, "rollout": 8, "updates": 4, "simulations": 8, "instances": 64, "batch": 128, "replay": 8}
+SETTINGS = {"alphazero": {**SMALL, "lessons": 8}, "muzero": {**SMALL, "lessons": 32, "unroll": 3}}
+ROUND = SMALL["num_envs"] * SMALL["rollout"] * SMALL["updates"]
+KINDS = {
+    "alphazero": (jax_alphazero.AlphaZero, jax_alphazero.Settings),
+    "muzero": (jax_muzero.MuZero, jax_muzero.Settings),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_programs(tmp_path_factory):
+    """What is compiled is kept for the tests of this file: compiling is nearly all that they take."""
+    before = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    yield
+    jax.config.update("jax_compilation_cache_dir", before)
+
+
+def setup(puzzle="fifteen", params="2x2", seed=1, **options):
+    return Setup(training_task(puzzle, params), seed, threads=1, width=32, **options)
+
+
+def learner(algorithm, model, **settings):
+    kind, known = KINDS[algorithm]
+    return kind(model, known(**{**SETTINGS[algorithm], **settings}), 1000)
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize(("algorithm", "rounds"), [("alphazero", 4), ("muzero", 8)])
+def test_it_learns_and_an_interrupted_run_ends_with_the_same_weights(tmp_path, algorithm, rounds):
+    options = {"steps": rounds * ROUND, "settings": SETTINGS[algorithm], "patience": False}
+    best = train(algorithm, setup(), folder=tmp_path / "whole", **options)
+    agent, task = published.read(best), pp.Task("fifteen", "2x2", max_steps=500)
+    trained = play_agent(agent, task, range(100), temperature=agent.temperature)
+    chance = play_baseline("masked", task, range(100))
+    expert = play_baseline("expert", task, range(100))
+    assert trained.solved.all()
+    assert chance.steps.mean() > 5 * expert.steps.mean()
+    assert trained.steps.mean() <= 1.5 * expert.steps.mean()
+
+    def interrupt(report):
+        if report.steps >= (rounds - 1) * ROUND:
+            raise Stop  # before this round is saved
+
+    with pytest.raises(Stop):
+        train(algorithm, setup(), folder=tmp_path / "cut", progress=interrupt, **options)
+    for other, words in (
+        (setup("net"), "another puzzle"),
+        (setup("fifteen", "3x2"), "another params"),
+        (setup(seed=2), "another seed"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            train(algorithm, other, folder=tmp_path / "cut", resume=True, **options)
+    again = train(algorithm, setup(), folder=tmp_path / "cut", resume=True, **options)
+    with np.load(tmp_path / "whole" / LAST) as whole, np.load(tmp_path / "cut" / LAST) as cut:
+        assert whole.files == cut.files
+        assert all(np.array_equal(whole[name], cut[name]) for name in whole.files if name != "run")
+    assert best.read_bytes() == again.read_bytes()
+
+
+def test_alphazero_searches_only_what_is_legal_and_finds_what_is_near():
+    """One step from the solution, the search takes it, whatever the policy thinks, and the improved policy says so."""
+    model = Model(setup("net"))
+    alphazero = learner("alphazero", model, simulations=16, sharpness=1.0)
+    task, states, seeds = model.setup.task, [], range(16)
+    for seed in seeds:
+        with task.session(seed) as session:
+            plan = session.plan()
+        state, now = alphazero.env.init_timestep(seed)
+        for action in plan[:-1]:
+            state, now = alphazero.env.step_pure(state, action)
+        states.append((state, now, plan[-1]))
+    state = jnp.stack([one[0] for one in states])
+    seen = jnp.concatenate([model.look({k: v[None] for k, v in one[1].observation.items()}) for one in states])
+    mask = jnp.stack([one[1].mask for one in states])
+    games = jax_alphazero.Games(state, seen, mask)
+    weights = {**alphazero.weights, "worth.weight": jnp.zeros((32, 1))}  # values of a fresh network are mere chance
+    action, policy, _ = jax.jit(alphazero._search)(weights, games, jax.random.key(0))
+    assert np.array_equal(action, [one[2] for one in states])
+    assert not np.asarray(policy)[~np.asarray(mask)].any()
+    assert (np.asarray(policy)[np.arange(16), action] > 0.5).all()
+    alphazero.close()
+
+
+def test_withheld_instances_are_not_played():
+    for algorithm in KINDS:
+        one = learner(algorithm, Model(setup("tents", "4x4de", withhold=0.5)))
+        one._starts(np.random.default_rng(0))
+        pairs = np.array([(sight >> 32, sight & 0xFFFFFFFF) for sight in one.seen], np.uint32)
+        assert 0 < len(pairs) < SMALL["instances"]
+        assert not withheld(pairs, 0.5).any()
+        one.close()
+
+
+def test_returns_end_with_the_episode():
+    one = learner("alphazero", Model(setup()), discount=0.5, trace=1.0)
+    steps = jax_alphazero.Steps(
+        *(None,) * 4,
+        value=jnp.array([[7.0], [8.0], [9.0], [5.0]]),
+        reward=jnp.array([[1.0], [2.0], [3.0], [4.0]]),
+        terminated=jnp.array([[False], [True], [False], [False]]),
+        truncated=jnp.array([[False], [False], [True], [False]]),
+    )
+    last = jnp.array([6.0])
+    _, worth = jax.lax.scan(one._return, (last, last), steps, reverse=True)
+    # 4 + 6 / 2; cut off, so what the search thought; solved, so nothing follows; 1 + 2 / 2.
+    assert np.asarray(worth)[:, 0].tolist() == [2.0, 2.0, 9.0, 7.0]
+    one.close()
+
+
+def test_mistakes_are_told(tmp_path):
+    with pytest.raises(ValueError, match="unroll is at least 1 and less than rollout, 8, not 8"):
+        train("muzero", setup(), steps=1, folder=tmp_path, settings={**SETTINGS["muzero"], "unroll": 8})
+    with pytest.raises(pp.UnknownOption, match="no setting 'unroll'"):
+        train("alphazero", setup(), steps=1, folder=tmp_path, settings={"unroll": 8})
+    undo = Setup(training_task("fifteen", "2x2", undo=True), 1, threads=1)
+    with pytest.raises(pp.UnknownOption, match="neither undo=True"):
+        train("alphazero", undo, steps=1, folder=tmp_path, settings=SMALL)
+
+
+def test_the_command_trains_and_evaluates(tmp_path):
+    words = ["train", "--algo", "alphazero", "--puzzle", "fifteen", "--level", "2x2", "--seed", "1", "--width", "32"]
+    words += [word for name, value in SETTINGS["alphazero"].items() for word in ("--set", f"{name}={value}")]
+    words += ["--steps", str(ROUND), "--episodes", "20", "--threads", "1", "--out", str(tmp_path), "--json"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(result.stdout)
+    assert row["success_percent"] == 100
+    assert json.loads((tmp_path / "run.json").read_text())["about"]["algorithm"] == "alphazero"
+
+
+def test_the_ablation_makes_the_cells_that_are_missing(tmp_path):
+    """Three of four cells of a puzzle are there: one is trained, by the settings that its row tells."""
+    table = tmp_path / "table.csv"
+    lines = [f"cube,ppo,{limit},{repeats},0,x" for limit, repeats in ((10000, 0), (100000, 10), (100000, 0))]
+    table.write_text("\n".join(["puzzle,algorithm,max_steps,max_repeats,seed,params", *lines]) + "\n")
+    words = ["ablation", str(table), "--puzzle", "cube", "--steps", "2048", "--episodes", "2", "--runs", str(tmp_path)]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("cube 10,000 steps, 10 repeats: ")
+    rows = read_rows(table)
+    assert len(rows) == 4
+    (made,) = [row for row in rows if row["command"]]
+    assert (made["max_steps"], made["max_repeats"], made["episodes"]) == ("10000", "10", "2")
+    assert "--level human --max-steps 10000 --max-repeats 10" in made["command"]
+    about = json.loads((tmp_path / "ppo-cube-10000-10-0" / "run.json").read_text())["about"]
+    assert (about["max_steps"], about["max_repeats"]) == (10000, 10)
+    assert CliRunner().invoke(main, words).output == ""  # nothing is left to do

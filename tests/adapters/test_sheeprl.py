@@ -1,0 +1,13 @@
+"""DreamerV3 of sheeprl, in a venv of its own: it brings 1.4 GB along, so only a whole run installs it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.own_venv import python_with, run
+
+
+@pytest.mark.whole
+def test_dreamer_trains_goes_on_and_is_evaluated(tmp_path):
+    python = python_with(tmp_path / "venv", "sheeprl>=0.8.4,<0.9")
+    assert "all is well" in run(python, "sheeprl_play.py", str(tmp_path / "runs"))
