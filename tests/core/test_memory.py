@@ -6,6 +6,7 @@ import gc
 from pathlib import Path
 
 import puzzleport as pp
+from puzzleport.benchmark import speed
 
 
 def resident() -> int:
