@@ -205,6 +205,35 @@ def test_encodings_inside_jit_equal_those_of_core(kind, puzzle):
         episodes.step(actions)
 
 
+@pytest.mark.parametrize("n_actions", [1, 4, 7, 8, 9, 16, 17, 729])
+def test_random_actions_are_legal_and_each_as_likely(n_actions):
+    mask = np.random.default_rng(n_actions).random((500, n_actions)) < 0.4
+    mask[:3] = False
+    actions = np.asarray(masked_random(jax.random.key(1), mask))
+    some = mask.any(axis=1)
+    assert mask[some, actions[some]].all()
+    assert (actions[~some] == 0).all()
+    again = np.asarray(jax.jit(masked_random)(jax.random.key(1), mask))
+    assert (again == actions).all()
+    row = np.tile(mask[np.argmax(mask.sum(axis=1))], (20_000, 1))
+    legal, drawn = row[0].nonzero()[0], np.asarray(masked_random(jax.random.key(2), row))
+    found = np.bincount(drawn, minlength=n_actions)[legal]
+    wanted = len(row) / len(legal)
+    # Chi square has this mean and deviation; the key is fixed, so this holds or it does not.
+    assert ((found - wanted) ** 2 / wanted).sum() < len(legal) + 5 * (2 * len(legal)) ** 0.5
+
+
+def test_random_actions_of_many_keys():
+    mask = np.random.default_rng(1).random((3, 20, 6)) < 0.5
+    keys = jax.random.split(jax.random.key(0), 3)
+    many = jax.vmap(masked_random)(keys, mask)
+    for key, rows, actions in zip(keys, mask, many, strict=True):
+        same(actions, masked_random(key, rows))
+    for wrong in (keys, jax.random.key(0)):
+        with pytest.raises(pp.UnknownOption, match="one key and masks of actions are needed"):
+            masked_random(wrong, mask if wrong is keys else np.zeros(()))
+
+
 def refused(match, call, *arguments):
     with pytest.raises(jax.errors.JaxRuntimeError, match=match):
         jax.block_until_ready(call(*arguments))
