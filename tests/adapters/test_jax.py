@@ -335,6 +335,26 @@ def test_actions_out_of_range(env, wrong):
     assert (np.asarray(before.length) == 0).all()
 
 
+@pytest.mark.parametrize("wrong", [np.array([0, 2**32]), np.array([0, 2**63], np.uint64), [0, -(2**40)], [0, 2**70]])
+def test_actions_too_wide_for_jax(env, wrong):
+    handle, _ = env.reset(1)
+    with pytest.raises(pp.InvalidAction):
+        env.step(handle, wrong)
+    with pytest.raises(pp.InvalidAction):
+        env.step_pure(env.init(1), wrong[1])
+    jax.block_until_ready(env.step(handle, np.zeros(2, int)))
+
+
+def test_what_is_no_number_and_a_handle_of_fewer_games(env):
+    handle, _ = env.reset(1)
+    for wrong in (["a", "b"], None, object(), [None, 0]):
+        with pytest.raises(pp.InvalidAction, match="2 games take 2 whole numbers, not"):
+            env.step(handle, wrong)
+    other = PuzzleEnv("fifteen", "2x2", num_envs=3)
+    with pytest.raises(pp.InvalidAction, match="this handle is of an environment with"):
+        other.step(handle, np.zeros(3, int))
+
+
 def test_two_environments_interleaved():
     tasks = [pp.Task("fifteen", "2x2", max_steps=20), pp.Task("net", "2x2", max_steps=20)]
     envs = [PuzzleEnv(task, num_envs=3) for task in tasks]

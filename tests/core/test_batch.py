@@ -162,7 +162,7 @@ def test_a_batch_is_closed_while_games_are_made_ahead():
 
 
 def test_a_step_apart_is_a_copy_of_what_it_led_to():
-    with Batch("net", "2x2", 70, threads=2, max_steps=5) as batch:
+    with pp.Batch("net", "2x2", 70, threads=2, max_steps=5) as batch:
         paid = batch.pay_along(pp.Rewards(step=-0.5))
         batch.reset(1)
         kept = []
