@@ -171,6 +171,9 @@ class PuzzleEnv:
         """Take one action in each game."""
         if not isinstance(handle, Handle):
             raise pp.InvalidAction(f"a step takes the handle that the last call returned, not {quote(handle)}")
+        if handle.returns.shape != (self.num_envs,):
+            games = handle.returns.shape
+            raise pp.InvalidAction(f"this handle is of an environment with {games} games, not ({self.num_envs},)")
         result: tuple[Handle, Timestep] = _jitted_step(
             self._form, self.num_envs, handle, _actions(actions, (self.num_envs,))
         )
@@ -234,9 +237,20 @@ class PuzzleEnv:
 
 
 def _actions(given: Any, shape: tuple[int, ...]) -> jax.Array:  # noqa: ANN401 (whatever is like an array)
+    wanted = f"{shape[0]} games take {shape[0]} whole numbers" if shape else "a game takes one whole number"
+    try:
+        plain = None if isinstance(given, jax.Array) else np.asarray(given)
+    except Exception:  # a list of what is traced is for JAX to read
+        plain = None
+    if plain is not None:
+        if plain.dtype.kind not in "biufc":
+            raise pp.InvalidAction(f"{wanted}, not {quote(given)}")
+        # JAX would cut a wide number off, and a wrong action could become a right one.
+        wide = plain.dtype.kind in "iu" and (plain < -(2**31)) | (plain >= 2**31)
+        if np.any(wide):
+            raise pp.InvalidAction(f"there is no action {plain[wide].flat[0]}")
     actions = jnp.asarray(given)
     if actions.shape != shape or not jnp.issubdtype(actions.dtype, jnp.integer):
-        wanted = f"{shape[0]} games take {shape[0]} whole numbers" if shape else "a game takes one whole number"
         raise pp.InvalidAction(f"{wanted}, not {actions.dtype}{list(actions.shape)}")
     # Wide numbers stay wide: C refuses what is out of range, and cutting them off would hide that.
     return actions.astype(jnp.int64 if actions.dtype.itemsize == 8 else jnp.int32)

@@ -79,7 +79,10 @@ def env_player(
         env.batch.reset(1)
         inputs[:] = [data.copy().set("action", torch.from_numpy(one)) for one in actions]
 
-    return restart, [lambda at=at: env.step(inputs[at]) for at in range(len(actions))]
+    def step(at: int) -> object:
+        return env.step(inputs[at])
+
+    return restart, [partial(step, at) for at in range(len(actions))]
 
 
 def measure(puzzle: str, level: str, seconds: float) -> Row:

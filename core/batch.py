@@ -66,7 +66,8 @@ class Part(NamedTuple):
 
     def of(self, block: Array) -> Array:
         """The array in this block."""
-        return np.ndarray(self.shape, self.dtype, block, self.offset, self.strides)
+        array: Array = np.ndarray(self.shape, self.dtype, block, self.offset, self.strides)
+        return array
 
 
 class Apart(NamedTuple):

@@ -204,6 +204,35 @@ def test_encodings_inside_jit_equal_those_of_core(kind, puzzle):
         episodes.step(actions)
 
 
+@pytest.mark.parametrize("n_actions", [1, 4, 7, 8, 9, 16, 17, 729])
+def test_random_actions_are_legal_and_each_as_likely(n_actions):
+    mask = np.random.default_rng(n_actions).random((500, n_actions)) < 0.4
+    mask[:3] = False
+    actions = np.asarray(masked_random(jax.random.key(1), mask))
+    some = mask.any(axis=1)
+    assert mask[some, actions[some]].all()
+    assert (actions[~some] == 0).all()
+    again = np.asarray(jax.jit(masked_random)(jax.random.key(1), mask))
+    assert (again == actions).all()
+    row = np.tile(mask[np.argmax(mask.sum(axis=1))], (20_000, 1))
+    legal, drawn = row[0].nonzero()[0], np.asarray(masked_random(jax.random.key(2), row))
+    found = np.bincount(drawn, minlength=n_actions)[legal]
+    wanted = len(row) / len(legal)
+    # Chi square has this mean and deviation; the key is fixed, so this holds or it does not.
+    assert ((found - wanted) ** 2 / wanted).sum() < len(legal) + 5 * (2 * len(legal)) ** 0.5
+
+
+def test_random_actions_of_many_keys():
+    mask = np.random.default_rng(1).random((3, 20, 6)) < 0.5
+    keys = jax.random.split(jax.random.key(0), 3)
+    many = jax.vmap(masked_random)(keys, mask)
+    for key, rows, actions in zip(keys, mask, many, strict=True):
+        same(actions, masked_random(key, rows))
+    for wrong in (keys, jax.random.key(0)):
+        with pytest.raises(pp.UnknownOption, match="one key and masks of actions are needed"):
+            masked_random(wrong, mask if wrong is keys else np.zeros(()))
+
+
 def refused(match, call, *arguments):
     with pytest.raises(jax.errors.JaxRuntimeError, match=match):
         jax.block_until_ready(call(*arguments))
@@ -303,6 +332,26 @@ def test_actions_out_of_range(env, wrong):
     _, after = env.step(handle, np.array([0, 0]))  # nothing was done, so the handle still holds
     assert (np.asarray(after.length) == 1).all()
     assert (np.asarray(before.length) == 0).all()
+
+
+@pytest.mark.parametrize("wrong", [np.array([0, 2**32]), np.array([0, 2**63], np.uint64), [0, -(2**40)], [0, 2**70]])
+def test_actions_too_wide_for_jax(env, wrong):
+    handle, _ = env.reset(1)
+    with pytest.raises(pp.InvalidAction):
+        env.step(handle, wrong)
+    with pytest.raises(pp.InvalidAction):
+        env.step_pure(env.init(1), wrong[1])
+    jax.block_until_ready(env.step(handle, np.zeros(2, int)))
+
+
+def test_what_is_no_number_and_a_handle_of_fewer_games(env):
+    handle, _ = env.reset(1)
+    for wrong in (["a", "b"], None, object(), [None, 0]):
+        with pytest.raises(pp.InvalidAction, match="2 games take 2 whole numbers, not"):
+            env.step(handle, wrong)
+    other = PuzzleEnv("fifteen", "2x2", num_envs=3)
+    with pytest.raises(pp.InvalidAction, match="this handle is of an environment with"):
+        other.step(handle, np.zeros(3, int))
 
 
 def test_two_environments_interleaved():

@@ -159,3 +159,39 @@ def test_a_batch_is_closed_while_games_are_made_ahead():
         batch = pp.Batch("lightup", "14x14b20s2d2", 3, max_steps=2)
         batch.reset(seed=1)
         batch.close()
+
+
+def test_a_step_apart_is_a_copy_of_what_it_led_to():
+    with pp.Batch("net", "2x2", 70, threads=2, max_steps=5) as batch:
+        paid = batch.pay_along(pp.Rewards(step=-0.5))
+        batch.reset(1)
+        kept = []
+        for _ in range(7):
+            block = batch.step_apart(batch.result.mask.argmax(axis=1))
+            live = batch.result
+            now = [
+                *(live.observation[name] for name in batch.apart.fields),
+                paid.astype(np.float32),
+                live.mask,
+                live.ended == 1,
+                live.ended == 2,
+                live.ended != 0,
+                live.status > 0,
+            ]
+            kept.append((block, [array.copy() for array in now]))
+        for block, then in kept:  # which later steps did not change
+            for part, array in zip([*batch.apart.fields.values(), *batch.apart[1:]], then, strict=True):
+                copy = part.of(block)
+                assert copy.dtype == array.dtype
+                assert np.array_equal(copy, array)
+        with pytest.raises(pp.InvalidAction):
+            batch.step_apart([9] * 70)
+
+
+def test_repeats_are_left_out_unless_a_limit_needs_them():
+    for limit, counted in ((0, False), (3, True)):
+        with pp.Batch("net", "2x2", 2, max_repeats=limit) as batch:
+            batch.leave_out_repeats()
+            batch.reset(1)
+            seen = [int(batch.step([0, 0]).repeats.max()) for _ in range(4)]
+            assert any(seen) == counted
