@@ -298,7 +298,7 @@ def measure_costs(puzzle: str, level: str = "human", seconds: float = 0.1) -> Co
 
     def step_us(mask: bool) -> float:
         loops = [_loop(puzzle, params, seconds, mask) for _ in range(3)]
-        return min(1e6 * (loop.by_processor - loop.resetting) / loop.steps for loop in loops)
+        return float(min(1e6 * (loop.by_processor - loop.resetting) / loop.steps for loop in loops))
 
     step, whole = step_us(mask=False), step_us(mask=True)
     return Costs(
