@@ -79,6 +79,8 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._final_fields = fields.views(self.batch.final[0])
         self._over: Array | None = None
         self._everyone = np.ones(self.num_envs, np.bool_)
+        told = ("puzzle_state", "action_mask", "game_id", "state_repeats", "is_success")
+        self._of_every_info = {f"_{name}": self._everyone for name in told}
         self._of_every_field = {f"_{field.name}": self._everyone for field in self.task.layout.fields}
 
     @property
@@ -119,7 +121,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         result = self.batch.result
         ended = result.ended
         terminations, truncations = ended == 1, ended == 2
-        over = self._over = terminations | truncations
+        over = self._over = ended != 0
         success, repeats = result.status > 0, result.repeats.copy()
         if self.autoreset_mode == AutoresetMode.SAME_STEP and over.any():
             # Where an episode ended, the next one is there already: it has solved nothing and repeated nothing yet.
@@ -142,7 +144,7 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             "state_repeats": repeats,
             "is_success": success,
         }
-        info.update({f"_{name}": self._everyone for name in info})
+        info.update(self._of_every_info)
         return with_mask(observation, mask) if self.mask_in_observation else observation, info
 
     def _add_final(self, info: dict[str, Any], over: Array, success: Array, repeats: Array) -> None:

@@ -30,6 +30,7 @@ import numpy as np
 
 import puzzleport as pp
 from puzzleport import encode, xla
+from puzzleport.arguments import whole
 from puzzleport.batch import fixed_game
 from puzzleport.encode import Encoder, Leaf, Tree
 from puzzleport.encode.both import Both
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Fields = dict[str, jax.Array]
+MAX_STATE, MAX_UNDO = 2**30, 256
 OUTCOME = ("changed", "status", "moves", "repeats", "steps", "ended")
 
 
@@ -123,6 +125,7 @@ class PuzzleEnv:
         final_observation: also hand out the last observation and mask of episodes that ended.
         state_size: bytes of a state of ``init`` and ``step_pure``; ``None`` for what is enough for nearly all instances: a
             state that does not fit raises an error that says so.
+        undo_depth: with ``undo=True``, how many moves back such a state holds. UNDO is illegal where none is left.
         options: those of ``puzzleport.Task``. All rewards but a hook are paid, in C.
     """
 
@@ -135,13 +138,15 @@ class PuzzleEnv:
         threads: int = 0,
         final_observation: bool = False,
         state_size: int | None = None,
+        undo_depth: int = 16,
         **options: Unpack[pp.TaskOptions],
     ) -> None:
         self.task = pp.Task.of(puzzle, params, options)
         self.num_envs, self.threads = check_num_envs(num_envs), threads
         self.actions = self.task.actions
         self._form = _form(self.task, final_observation)
-        self._state_size = state_size
+        self._state_size = None if state_size is None else whole(state_size, "state_size", 64, MAX_STATE)
+        self._pure = _Pure(threads, whole(undo_depth, "undo_depth", 1, MAX_UNDO) if self.task.undo else 0)
         self._access: xla.BatchAccess | None = None
         self._closed = False
 
@@ -194,10 +199,8 @@ class PuzzleEnv:
     @property
     def state_size(self) -> int:
         """Bytes of a state of ``init`` and ``step_pure``."""
-        if self.task.undo or self.task.max_repeats:
-            raise pp.UnknownOption("init and step_pure keep no history: they take neither undo=True nor max_repeats")
         if self._state_size is None:
-            self._state_size = xla.snapshot_bound(self.task)
+            self._state_size = xla.snapshot_bound(self.task, self._pure.undo_depth)
         return self._state_size
 
     def init(self, seed: Any = None) -> jax.Array:  # noqa: ANN401 (below)
@@ -211,7 +214,7 @@ class PuzzleEnv:
     def init_timestep(self, seed: Any = None) -> tuple[jax.Array, Timestep]:  # noqa: ANN401 (as above)
         """The first state of a game, and what is seen there."""
         words = _words(random_seed() if seed is None else seed, None)
-        result: tuple[jax.Array, Timestep] = _jitted_init(self._form, self.state_size, self.threads, words)
+        result: tuple[jax.Array, Timestep] = _jitted_init(self._form, self.state_size, self._pure, words)
         return result
 
     def step_pure(self, state: jax.Array, action: Any) -> tuple[jax.Array, Timestep]:  # noqa: ANN401 (like an array)
@@ -223,7 +226,7 @@ class PuzzleEnv:
         if state.dtype != jnp.uint8 or state.shape[-1:] != (self.state_size,):
             raise pp.CorruptState(f"a state is uint8[{self.state_size}], not {state.dtype}{list(state.shape)}")
         actions = _actions(action, state.shape[:-1])
-        result: tuple[jax.Array, Timestep] = _jitted_step_pure(self._form, self.threads, state, actions)
+        result: tuple[jax.Array, Timestep] = _jitted_step_pure(self._form, self._pure, state, actions)
         return result
 
 
@@ -452,8 +455,15 @@ def _jitted_step(form: _Form, n: int, handle: Handle, actions: jax.Array) -> tup
     return Handle(token, jnp.where(timestep.done, 0, timestep.episode_return)), timestep
 
 
+class _Pure(NamedTuple):
+    """What the pure form needs besides: all that compiled programs depend on."""
+
+    threads: int
+    undo_depth: int
+
+
 def _call_pure(
-    form: _Form, name: str, size: int, threads: int, lead: tuple[int, ...], *arguments: jax.Array
+    form: _Form, name: str, size: int, pure: _Pure, lead: tuple[int, ...], *arguments: jax.Array
 ) -> tuple[jax.Array, Timestep]:
     _register()
     task = form.task
@@ -466,7 +476,10 @@ def _call_pure(
         "desc": which.desc or "",
         "max_steps": np.int64(task.max_steps),
         "timeout": np.int64(np.ceil(task.timeout * 1000)),
-        "threads": np.int64(threads),
+        "threads": np.int64(pure.threads),
+        "undo": np.int64(task.undo and task.spec.undo),
+        "undo_depth": np.int64(pure.undo_depth),
+        "max_repeats": np.int64(task.max_repeats),
         "width": np.int64(width),
         "height": np.int64(height),
         "form": np.int64(picture),
@@ -481,10 +494,10 @@ def _call_pure(
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _jitted_init(form: _Form, size: int, threads: int, words: jax.Array) -> tuple[jax.Array, Timestep]:
-    return _call_pure(form, "puzzleport_init", size, threads, words.shape[:-1], words)
+def _jitted_init(form: _Form, size: int, pure: _Pure, words: jax.Array) -> tuple[jax.Array, Timestep]:
+    return _call_pure(form, "puzzleport_init", size, pure, words.shape[:-1], words)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _jitted_step_pure(form: _Form, threads: int, state: jax.Array, actions: jax.Array) -> tuple[jax.Array, Timestep]:
-    return _call_pure(form, "puzzleport_step_pure", state.shape[-1], threads, state.shape[:-1], state, actions)
+def _jitted_step_pure(form: _Form, pure: _Pure, state: jax.Array, actions: jax.Array) -> tuple[jax.Array, Timestep]:
+    return _call_pure(form, "puzzleport_step_pure", state.shape[-1], pure, state.shape[:-1], state, actions)

@@ -341,7 +341,8 @@ class Session:
             shape, form = picture_shape(*size, channels_first, grey), (*size, picture_form(channels_first, grey))
             self._picture = wanted, shape, form
         picture = np.empty(shape, np.uint8)
-        code = lib.pz_session_pixels(self._pointer or self._open(), *form, ffi.from_buffer("uint8_t[]", picture))
+        room = ffi.from_buffer("uint8_t[]", picture)
+        code = lib.pz_session_pixels(self._pointer or self._open(), form[0], form[1], form[2], room)
         if code:
             self._check(code, "pixels")
         return picture

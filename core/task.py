@@ -480,10 +480,9 @@ class BatchEpisodes:
 
     def _name_games(self, slots: Array) -> None:
         if self.task.game_id is None and len(slots):
-            seeds, episodes = self.batch.streams()
-            for slot in slots.tolist():
-                seed = episode_seed(int(seeds[slot]), int(episodes[slot]))
-                self.game_ids[slot] = f"{self.task.params}#{seed}"
+            seeds, episodes = (numbers[slots].tolist() for numbers in self.batch.streams())
+            params, seed_of = self.task.params, lib.pz_episode_seed
+            self.game_ids[slots] = [f"{params}#{seed_of(*at)}" for at in zip(seeds, episodes, strict=True)]
 
     def step(self, actions: Sequence[int] | Array) -> Array:
         """Take one action in each slot; what each pays, 0 where a new game began instead."""

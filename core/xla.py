@@ -65,12 +65,16 @@ class BatchAccess:
         self.close = weakref.finalize(self, lib.pz_xla_close, int(self.token[1]))
 
 
-def snapshot_bound(task: Task) -> int:
-    """How many bytes to give to snapshots of a task: somewhat more than the largest of several instances takes."""
+def snapshot_bound(task: Task, undo_depth: int) -> int:
+    """How many bytes to give to snapshots of a task: somewhat more than the largest of several instances takes.
+
+    What history they may hold is counted in full, so only the length of a description can exceed it.
+    """
     if task.exclude:
         raise UnknownOption("exclude needs a batch: what is pure starts exactly the instance of its key")
     which = fixed_game(task.puzzle, task.game_id or task.params)
-    native, _texts = native_task(which, task.spec, False, task.max_steps, 0, task.timeout)
+    native, _texts = native_task(which, task.spec, task.undo, task.max_steps, task.max_repeats, task.timeout)
+    native.undo_depth = undo_depth
     native.pay = pay = ffi.new("pz_pay *", task.rewards.numbers(task.spec, task.params))
     size, most = ffi.new("int64_t *"), 0
     for seed in range(MEASURED):

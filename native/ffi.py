@@ -31,7 +31,7 @@ typedef struct pz_session pz_session;
 typedef struct pz_batch pz_batch;
 typedef struct { double solved, failed, step, no_effect, solution, errors; uint32_t compared, counted; } pz_pay;
 typedef struct { const pz_puzzle *puzzle; const char *params, *seed, *desc; int flags, max_steps, max_repeats; double timeout;
-    const pz_pay *pay; const uint64_t *excluded; int64_t n_excluded; bool ahead; } pz_task;
+    const pz_pay *pay; int undo_depth; const uint64_t *excluded; int64_t n_excluded; bool ahead; } pz_task;
 typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks,
     *frames, *final_frames; int32_t width, height, form; double *rewards; pz_pay pay; int64_t records_size, masks_size,
     outcomes_size, rewards_size, frames_size; } pz_batch_buffers;
@@ -117,7 +117,7 @@ int pz_xla_capsules(void);
 int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size);
 int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, const uint64_t *seeds, int32_t *status,
                int32_t *steps, uint8_t *actions, volatile int64_t *progress);
-typedef struct { int64_t steps, changed; double by_clock, by_processor; } pz_loop_result;
+typedef struct { int64_t steps, changed; double by_clock, by_processor, resetting; } pz_loop_result;
 int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what, double seconds, pz_loop_result *result);
 
 typedef struct pz_search pz_search;

@@ -28,7 +28,7 @@ class Forks:
         self.folder = folder
         self.process: subprocess.Popen[str] | None = None
 
-    def run(self, script: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    def run(self, script: Path, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
         """As ``subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True)``."""
         if self.process is None:
             self.process = subprocess.Popen(
@@ -36,6 +36,7 @@ class Forks:
             )
         out, err = self.folder / "stdout", self.folder / "stderr"
         asked = {"script": str(script), "arguments": arguments, "cwd": str(cwd), "out": str(out), "err": str(err)}
+        asked["environment"] = environment
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
@@ -48,13 +49,14 @@ class Forks:
             self.process.wait()
 
 
-def run(script: str, arguments: list[str], cwd: str, out: str, err: str) -> int:
+def run(script: str, arguments: list[str], cwd: str, out: str, err: str, environment: dict[str, str]) -> int:
     """The return code of a script in a fork; minus a signal's number when one has ended it."""
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
         return os.waitstatus_to_exitcode(status)
     os.chdir(cwd)
+    os.environ.update(environment)
     for stream, path in ((1, out), (2, err)):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), stream)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -57,6 +57,7 @@ def session() -> tuple[Any, Calls]:
         "clone": s.clone,
         "save": lambda: pp.Session.load(s.save()),
         "turn": lambda: s.turn(1),
+        "follow": lambda: s.follow(3, 2),
         "game id": lambda: s.game_id,
         "pickle": lambda: pickle.loads(pickle.dumps(s)),
         "search": lambda: search.Tree(s, max_nodes=50).simulate(3),

@@ -1,4 +1,4 @@
-"""The charts that compare: what chance reaches on each puzzle, and how fast others are. ``python tools/charts.py`` draws them.
+"""The charts: what chance reaches on each puzzle, how fast others are, and the ladder. ``python tools/charts.py`` draws them.
 
 They are drawn from the CSV files in docs/results. ``--measure`` first plays at random again, which takes a minute. Each chart
 holds the digest of what it was drawn from, so that ``python tools/docs.py --check`` can tell a stale one.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from tree import ROOT
 RESULTS = ROOT / "docs" / "results"
 EPISODES = 1000
 CHANCE, PEERS = "chance.csv", "peers.csv"
+RUNGS, CLIMBED = "rungs.csv", "leaderboard-rungs.csv"
+MOST_NODES = 100_000
 PLAYERS = {"random": ("any action", "#e0803a"), "masked": ("an action that changes something", "#3f51b5")}
 
 
@@ -78,7 +81,79 @@ def speed(pyplot: Any) -> Any:  # noqa: ANN401 (matplotlib's)
     return figure
 
 
-DRAWN = {"chance": (chance, CHANCE), "peers": (speed, PEERS)}
+def ladder(puzzle: str, pyplot: Any) -> Any:  # noqa: ANN401 (matplotlib's)
+    """The rungs of one puzzle: how long the way is, how much there is to search, and what chance solves."""
+    rows = [row for row in read(RUNGS) if row["puzzle"] == puzzle]
+    places = range(1, len(rows) + 1)
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(8, 2.8), layout="constrained")
+    steps = [float(row["expert_steps"]) for row in rows]
+    spread = [[float(row["expert_steps"]) - float(row["expert_low"]) for row in rows],
+              [float(row["expert_high"]) - float(row["expert_steps"]) for row in rows]]  # fmt: skip
+    left.errorbar(
+        places, steps, [[max(0, one) for one in side] for side in spread], color="#2e7d32", marker="o", capsize=3
+    )
+    left.plot([], [], color="#2e7d32", marker="o", label="expert's steps, quartiles")
+    searched = [(at, row["nodes"]) for at, row in zip(places, rows, strict=True) if row.get("nodes")]
+    if searched:
+        within = [(at, int(nodes)) for at, nodes in searched if not nodes.startswith(">")]
+        beyond = [at for at, nodes in searched if nodes.startswith(">")]
+        left.plot(*(zip(*within, strict=True) if within else ([], [])), color="#8e24aa", marker="s",
+                  label="nodes of breadth-first search")  # fmt: skip
+        left.plot(beyond, [MOST_NODES] * len(beyond), linestyle="", marker="^", color="#8e24aa",
+                  label=f"more than {MOST_NODES:,} nodes")  # fmt: skip
+    left.set_yscale("log")
+    left.minorticks_off()
+    for policy, (told, colour) in PLAYERS.items():
+        size = 9 if policy == "random" else 5  # where both are equal, both can be seen
+        shown = [float(row[f"{policy}_percent"]) for row in rows]
+        right.plot(places, shown, marker="o", markersize=size, color=colour, label=told)
+    right.set(ylim=(-4, 104), ylabel="% solved in 10,000 steps")
+    for axes, title in ((left, None), (right, "random play takes")):
+        axes.set_xticks(places, [row["params"] for row in rows], rotation=30, ha="right", fontsize=7)
+        axes.legend(frameon=False, fontsize=7, title=title, title_fontsize=7)
+    return figure
+
+
+AGENTS = ("random", "masked", "search-1k", "search-100k", "published", "expert")
+
+
+def climbed(pyplot: Any) -> Any:  # noqa: ANN401 (matplotlib's)
+    """How far up each agent gets: the rungs from the lowest on of which it solves half within the paper's bound."""
+    ladders: dict[str, list[str]] = {}
+    for row in read(RUNGS):
+        ladders.setdefault(row["puzzle"], []).append(row["params"])
+    within = {(row["run"], row["puzzle"], row["params"]): float(row["within_bound"]) for row in read(CLIMBED)}
+    runs = sorted({run for run, _, _ in within}, key=lambda run: (AGENTS.index(run) if run in AGENTS else 99, run))
+    figure, axes = pyplot.subplots(figsize=(1.6 + 0.95 * len(runs), 9), layout="constrained")
+    shares = []
+    for at, (puzzle, rungs) in enumerate(ladders.items()):
+        shares.append([])
+        for column, run in enumerate(runs):
+            height = next(
+                (k for k, params in enumerate(rungs) if within.get((run, puzzle, params), 0) < 0.5), len(rungs)
+            )
+            shares[-1].append(height / len(rungs))
+            colour = "white" if height / len(rungs) > 0.6 else "black"
+            axes.text(column, at, f"{height}/{len(rungs)}", ha="center", va="center", fontsize=7, color=colour)
+    axes.imshow(shares, cmap="YlGnBu", vmin=0, vmax=1, aspect="auto")
+    axes.set_yticks(range(len(ladders)), list(ladders), fontsize=8)
+    axes.set_xticks(range(len(runs)), runs, fontsize=8)
+    axes.xaxis.tick_top()
+    axes.set_xlabel("rungs climbed: half of the games or more within the paper's bound, on it and on all below")
+    return figure
+
+
+def puzzles() -> list[str]:
+    """All that have a ladder."""
+    return list(dict.fromkeys(row["puzzle"] for row in read(RUNGS))) if (RESULTS / RUNGS).exists() else []
+
+
+DRAWN: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "chance": (chance, CHANCE),
+    "peers": (speed, PEERS),
+    "climbed": (climbed, CLIMBED),
+    **{f"ladder/{name}": (partial(ladder, name), RUNGS) for name in puzzles()},
+}
 """The charts by name: what draws them, and from what."""
 
 
@@ -95,20 +170,27 @@ def stale() -> Iterator[Path]:
             yield chart
 
 
-def draw() -> None:
-    """Draw all charts."""
+def draw(again: bool = False) -> None:
+    """Draw the charts that are stale, or all again."""
     import matplotlib as mpl
 
     mpl.use("svg")
     mpl.rcParams["svg.hashsalt"] = "puzzleport"  # the same figures give the same file
     from matplotlib import pyplot
 
+    old = set(stale())
     for name, (chart, source) in DRAWN.items():
+        path = RESULTS / f"{name}.svg"
+        if path not in old and not again:
+            continue
+        path.parent.mkdir(exist_ok=True)
+        # Forty small charts: letters as text, not as drawings, make them a tenth as large.
+        mpl.rcParams["svg.fonttype"] = "none" if name.startswith("ladder/") else "path"
         figure = chart(pyplot)
         for axes in figure.axes:
             axes.spines[["top", "right"]].set_visible(False)
         about = {"Date": None, "Description": f"drawn from {source}, digest {digest(source)}"}
-        figure.savefig(RESULTS / f"{name}.svg", metadata=about)
+        figure.savefig(path, metadata=about)
         pyplot.close(figure)
 
 
@@ -117,4 +199,4 @@ if __name__ == "__main__":
     parser.add_argument("--measure", action="store_true", help="play at random again first")
     if parser.parse_args().measure:
         measure()
-    draw()
+    draw(again=True)

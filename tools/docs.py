@@ -26,6 +26,8 @@ EXPERTS = DOCS / "experts.csv"
 RANDOM = DOCS / "results" / "random.csv"
 TRAINED = DOCS / "results" / "trained.csv"
 AGENTS = DOCS / "results" / "agents.csv"
+RUNGS = DOCS / "results" / "rungs.csv"
+CANDIDATES = DOCS / "results" / "ladder.csv"
 SPEED = DOCS / "results" / "speed.csv"
 PICTURES = DOCS / "puzzles" / "pictures"
 SIZE = 160
@@ -170,6 +172,10 @@ How a [language model](../language.md) says moves; the board of the easiest leve
 
 {presets}
 
+## Ladder
+
+{ladder}
+
 ## Baselines
 
 1,000 episodes of at most 10,000 steps, without UNDO; the expert's are 200. Where the figures come from:
@@ -256,6 +262,82 @@ def levels(about: pp.PuzzleSpec) -> str:
     )
 
 
+def ladder(about: pp.PuzzleSpec) -> str:
+    """The rungs: a table, a chart, and what is no rung and why."""
+    rows = [row for row in read(RUNGS) if row["puzzle"] == about.name]
+    shown = []
+    for row in rows:
+        marked = f"`{row['params']}`{' *' * int(row['few_instances'])}"
+        level = {"easiest": ", easiest", "human": ", human"}.get(row["level"], "")
+        if row["level"] == "easiest" and row["params"] == pp_params(about.name, about.human_params):
+            level = ", easiest and human"
+        nodes = row["nodes"].replace(">100000", "more than 100,000") if row["nodes"] else "-"
+        solved = "" if row["expert_solved"] == row["frozen"] else f", {row['expert_solved']} solved"
+        shown.append(
+            [
+                f"{row['rung']}{level}",
+                marked,
+                f"{row['expert_steps']} ({row['expert_low']} to {row['expert_high']}{solved})",
+                f"{float(row['random_percent']):.0f}%",
+                f"{float(row['masked_percent']):.0f}%, {float(row['masked_bound_percent']):.0f}% within {int(row['bound']):,}",
+                nodes,
+                f"{int(row['distinct']):,} of {int(row['tried']):,}",
+                f"{float(row['generation_ms']):.3g} ms",
+                row["frozen"],
+            ]
+        )
+    head = [
+        "rung",
+        "parameters",
+        "expert's steps",
+        "random",
+        "masked",
+        "search nodes",
+        "different instances",
+        "generated in",
+        "in v2",
+    ]
+    known = {row["params"] for row in rows}
+    top = max(int(row["bound"]) for row in rows)
+    beyond = [
+        f"`{row['params']}` ({row['why_not']})"
+        for row in read(CANDIDATES)
+        if row["puzzle"] == about.name and row["why_not"] and row["params"] not in known and int(row["bound"]) > top
+    ]
+    measure = rows[0]["measure"]
+    rising = "the expert's way is longer" if measure == "expert steps" else "there are more positions to search"
+    counts = ", ".join(f"{int(row['hardness']):,}" for row in rows)
+    counted = "" if measure == "expert steps" else f": {counts}"
+    text = f"From rung to rung {rising}{counted} ([how the rungs were chosen](../ladder.md)).\n\n"
+    text += table(head, shown) + f"\n\n![{about.title}: the ladder](../results/ladder/{about.name}.svg)\n"
+    if any(row["few_instances"] == "1" for row in rows):
+        text += "\n\\* Fewer than about 1,000 different instances: an agent may know them by heart.\n"
+    if beyond:
+        text += f"\nLarger ones that are no rungs: {', '.join(beyond)}.\n"
+    return text.rstrip("\n")
+
+
+def all_ladders() -> str:
+    """The page on the ladder, with all rungs between its marks."""
+    ladders: dict[str, list[str]] = {}
+    for row in read(RUNGS):
+        told = f"`{row['params']}`{'*' * int(row['few_instances'])} ({row['expert_steps']})"
+        ladders.setdefault(row["puzzle"], []).append(told)
+    rungs = table(
+        ["puzzle", "rungs"], [[f"[{name}](puzzles/{name}.md)", ", ".join(told)] for name, told in ladders.items()]
+    )
+    before, start, rest = (DOCS / "ladder.md").read_text().partition("<!-- rungs -->\n")
+    _, end, after = rest.partition("<!-- end of rungs -->\n")
+    return f"{before}{start}{rungs}\n{end}{after}"
+
+
+def pp_params(puzzle: str, params: str) -> str:
+    """Parameters in full."""
+    import puzzleport as pp
+
+    return pp.canonical_params(puzzle, params)
+
+
 def baselines(puzzle: str) -> str:
     """Random play, the paper's and ours, trained agents, and what our experts reach."""
     from puzzleport.benchmark.paper import table as paper_table
@@ -338,6 +420,7 @@ def page(puzzle: str) -> str:
         parameters=table(["part", "meaning"], [[f"`{part}`" if part else "", text] for part, text in help_rows]),
         levels=levels(about),
         presets="\n".join(f"    {line}" for line in presets.splitlines()),
+        ladder=ladder(about),
         baselines=baselines(puzzle),
         seed=SEED,
         text=pp.Session(puzzle, about.easiest_params, seed=SEED).text().rstrip("\n"),
@@ -424,6 +507,7 @@ def pages() -> dict[Path, str]:
         DOCS / "index.md": index(),
         DOCS / "cli.md": command_line(),
         DOCS / "language.md": language(),
+        DOCS / "ladder.md": all_ladders(),
         **{DOCS / "puzzles" / f"{name}.md": page(name) for name in pp.puzzles()},
     }
 

@@ -26,8 +26,9 @@ def table(lines: str, commit: str) -> str:
         edges[puzzle] = max(edges.get(puzzle, 0), reached)
         seconds[puzzle] = seconds.get(puzzle, 0) + lasted
     rows = [f"| {name} | {cases[name]:,} | {edges[name]:,} | {seconds[name]:,} |" for name in sorted(cases)]
+    total, lasted = sum(cases.values()), sum(seconds.values())
     head = [
-        f"{sum(cases.values()):,} cases on {len(cases)} puzzles in {sum(seconds.values()):,} seconds of processor time, at {commit}.",
+        f"{total:,} cases on {len(cases)} puzzles in {lasted:,} seconds of processor time, at {commit}.",
         "",
         "| puzzle | cases | edges | seconds of processor time |",
         "|---|---|---|---|",

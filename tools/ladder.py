@@ -13,22 +13,35 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
+import json
+import math
 import re
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import puzzleport as pp
+from puzzleport.benchmark.evaluation_sets import FIRST, SIZES
 from puzzleport.game_id import episode_seed
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "docs" / "results" / "ladder.csv"
 CHOSEN = ROOT / "core" / "benchmark" / "sets" / "ladder.csv"
-PAGE = ROOT / "docs" / "ladder.md"
+RUNGS = ROOT / "docs" / "results" / "rungs.csv"
+FROZEN = ROOT / "build" / "ladder" / "frozen.jsonl"
+MOST_SEEDS = 2000
+"""How many seeds are tried where instances come back."""
 RISE = 1.2
+FEW = 1000
+"""Where there are fewer instances than this, a rung is marked."""
+LEAST_RISE, CHANCE = 1.1, 0.01
+"""Each rung lies so many times as high as the one below, and a Mann-Whitney test gives chance less than this."""
 MOST_RUNGS = 8
 MOST_SECONDS = 5.0
 """Processor seconds for the instances of one candidate: what takes longer is too large to be a rung."""
+MOST_EXPERT = 0.25
+"""Processor seconds that the expert may take for an instance in the mean."""
 MOST_STEPS = 10_000
 COLUMNS = [
     "puzzle",
@@ -45,6 +58,29 @@ COLUMNS = [
     "tried_for_distinct",
     "why_not",
 ]
+
+
+MORE = {
+    "flip": ["4x3c", "4x4c", "5x4c", "5x5c", "4x4r"],
+    "netslide": ["3x3b1m4", "4x3b1m6", "4x3b1", "4x4b1m3", "4x4b1m4", "4x4b1m5", "5x4b1m4", "5x5b1m4"],
+    "pegs": ["5x4random", "6x5random", "6x6random", "7x6random"],
+    "sixteen": ["3x3m3", "3x3m4", "3x3m5", "3x3m6", "4x3m5", "4x3m6", "4x3m7", "4x4m4", "4x4m5"],
+    "solo": ["5jdb", "7jdb", "2x4db"],
+    "twiddle": ["4x3n2r", "5x4n2r", "4x4n2m4", "4x4n2m6", "4x4n2m7"],
+    "unequal": ["5de", "6de", "7de", "8de", "9de"],
+    "unruly": ["8x6dt", "10x8dt"],
+    "untangle": ["5", "8", "10", "12", "13"],
+}
+"""Candidates beside those that follow from the paper's levels and the presets, where those are too few."""
+BY_HAND = {
+    "cube": ["c3x3", "c4x4", "c5x5", "c6x6", "c8x8"],
+    "flip": ["3x3c", "4x4c", "4x4r", "5x4c", "5x5c"],
+    "netslide": ["2x3b1", "3x3b1m4", "3x3b1", "4x3b1m6", "4x3b1"],
+    "pegs": ["4x4random", "5x5random", "6x5random", "6x6random", "5x7cross", "7x7random"],
+    "sixteen": ["2x3", "3x3m4", "3x3m5", "3x3", "4x3m7"],
+    "twiddle": ["2x3n2", "3x3n2r", "4x3n2r", "4x4n2m7", "4x4n2r", "5x4n2r"],
+}
+"""Rungs that the rule does not find, because they lie closer than ``RISE``, or rise by another measure."""
 
 
 def numbers_of(params: str) -> list[int]:
@@ -76,6 +112,7 @@ def candidates(puzzle: str) -> dict[str, str]:
         larger = [round(number * grow) if at < sizes else number for at, number in enumerate(high)]
         drafts.append((with_numbers(human, larger), "beyond"))
     drafts += [(preset.params, "preset") for preset in about.presets]
+    drafts += [(params, "more") for params in MORE.get(puzzle, ())]
     for params, origin in drafts:
         try:
             found.setdefault(pp.canonical_params(puzzle, params), origin)
@@ -115,9 +152,11 @@ def measure(puzzle: str, params: str, level: str, instances: int) -> dict[str, o
         row.update(instances=number + 1, generation_ms=round(median(generation), 2))
         if time.process_time() - begun > MOST_SECONDS:
             return {**row, "why_not": "takes too long"}
-    if 2 * len(lengths) < instances:
+    if 10 * len(lengths) < 9 * instances and not pp.spec(puzzle).hidden:
         return {**row, "why_not": "the expert does not solve it"}
     row["expert_steps"] = int(median(lengths))
+    if (time.process_time() - begun) / instances - median(generation) / 1000 > MOST_EXPERT:
+        return {**row, "why_not": f"the expert takes more than {MOST_EXPERT} seconds"}
     if median(generation) > 1000:
         return {**row, "why_not": "generated in more than a second"}
     seeds = [episode_seed(0, number) for number in range(10 if median(generation) < 100 else 3)]
@@ -158,30 +197,183 @@ def run(puzzles: list[str], instances: int) -> None:
                     target.flush()
 
 
-def choose() -> None:
-    """Write the rungs of the puzzles of which every candidate was measured."""
-    measured = read(MEASURED)
-    known = {(row["puzzle"], row["params"]) for row in measured}
-    whole = [name for name in pp.puzzles() if all((name, params) in known for params in candidates(name))]
-    rows = [row for row in measured if row["puzzle"] in whole and not row["why_not"]]
-    chosen = []
+def draft() -> list[tuple[str, str, str]]:
+    """Puzzle, parameters and level of what seems to be a rung, by the small samples."""
+    rows = [row for row in read(MEASURED) if not row["why_not"]]
+    drawn = []
     for puzzle, group in itertools.groupby(sorted(rows, key=lambda row: row["puzzle"]), lambda row: row["puzzle"]):
-        rungs = climb(list(group))
-        for number, row in enumerate(rungs, start=1):
-            few = int(row["tried_for_distinct"]) >= 200 and 2 * int(row["distinct"]) < int(row["tried_for_distinct"])
-            chosen.append({"puzzle": puzzle, "rung": number, "params": row["params"], "level": row["level"],
-                           "expert_steps": row["expert_steps"], "few_instances": int(few)})  # fmt: skip
-    with CHOSEN.open("w", encoding="utf-8", newline="") as target:
-        writer = csv.DictWriter(target, list(chosen[0]), lineterminator="\n")
+        known = {row["params"]: row["level"] for row in rows if row["puzzle"] == puzzle}
+        chosen = BY_HAND.get(puzzle) or [row["params"] for row in climb(list(group))]
+        drawn += [(puzzle, params, known.get(params, "more")) for params in chosen]
+    return drawn
+
+
+def positions(puzzle: str, params: str) -> int | None:
+    """How many positions there are to search, for puzzles where the expert's way tells little; None for the others.
+
+    Flip: boards that selecting squares can make, times places of the cursor. Cube: ways to spread the six blue squares over
+    the board and the cube, times places of the cube. Sixteen: orders of the tiles, or ways to shuffle where those are fewer,
+    times places of the cursor.
+    """
+    if puzzle == "sixteen":
+        width, height, *moves = numbers_of(params)
+        slides = 2 * (width + height)
+        orders = math.factorial(width * height)
+        return slides * (min(orders, slides ** moves[0]) if moves else orders)
+    if puzzle == "cube":
+        cells = math.prod(numbers_of(params))
+        return math.comb(cells + 6, 6) * cells
+    if puzzle != "flip":
+        return None
+    with pp.Session(puzzle, params, FIRST["v2"]) as session:
+        effects = [int("".join(map(str, row)), 2) for row in session.observe()["effects"].tolist()]
+    squares, rank = len(effects), 0
+    while effects:
+        row = effects.pop()
+        if row:
+            rank += 1
+            low = row & -row
+            effects = [other ^ row if other & low else other for other in effects]
+    return 2**rank * squares
+
+
+def freeze(puzzle: str, params: str) -> dict[str, Any]:
+    """The instances of a rung for the evaluation set, and what they tell of it.
+
+    An instance that came before is left out, and so is one that the expert does not solve although it sees everything. Where
+    few instances exist, half of them are frozen: the others are left for training.
+    """
+    hidden, size = pp.spec(puzzle).hidden, SIZES["v2"]
+    seen, seeds, hashes, lengths, times = set[int](), list[int](), list[int](), list[int](), list[float]()
+    tried = unsolved = 0
+    while tried < MOST_SEEDS and not (len(seeds) >= size and len(seen) > tried / 2):
+        begun = time.process_time()
+        with pp.Session(puzzle, params, FIRST["v2"] + tried, max_steps=100_000) as session:
+            times.append(1000 * (time.process_time() - begun))
+            tried += 1
+            if session.instance_hash in seen:
+                continue
+            seen.add(session.instance_hash)
+            if len(seeds) >= size:
+                continue
+            found = session.instance_hash
+            length = expert_length(puzzle, session, time.process_time() + 30)
+            if length is None and not hidden:
+                unsolved += 1
+                continue
+            seeds.append(tried - 1)
+            hashes.append(found)
+            lengths.append(length or 0)
+    if len(seen) < 2 * len(seeds):
+        kept = max(1, len(seen) // 2) if tried >= MOST_SEEDS else size
+        seeds, hashes, lengths = seeds[:kept], hashes[:kept], lengths[:kept]
+    row = {"puzzle": puzzle, "params": params, "tried": tried, "distinct": len(seen), "unsolved": unsolved}
+    return {**row, "generation_ms": round(median(times), 2), "seed": seeds, "hash": hashes, "expert": lengths}
+
+
+def freeze_all(puzzles: list[str]) -> None:
+    """Freeze what is not frozen yet, rung by rung. Several processes may do it together: each claims its rungs."""
+    claims = FROZEN.parent / "claims"
+    claims.mkdir(parents=True, exist_ok=True)
+    known = {(row["puzzle"], row["params"]) for row in frozen()}
+    for puzzle, params, _ in draft():
+        if puzzle not in puzzles or (puzzle, params) in known:
+            continue
+        try:
+            (claims / f"{puzzle} {params}").touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        row = freeze(puzzle, params)
+        print(puzzle, params, row["tried"], row["distinct"], row["unsolved"], median(row["expert"]), flush=True)
+        with FROZEN.open("a", encoding="utf-8") as target:
+            target.write(json.dumps(row) + "\n")
+
+
+def frozen() -> list[dict[str, Any]]:
+    """The rungs that are frozen."""
+    return [json.loads(line) for line in FROZEN.read_text().splitlines()] if FROZEN.exists() else []
+
+
+def hardness(row: dict[str, Any]) -> float:
+    """By what the rungs of a puzzle rise."""
+    return float(row["positions"] or solved_median(row))
+
+
+def solved_median(row: dict[str, Any]) -> float:
+    """The median of the expert's steps where it solves the instance."""
+    return median([steps for steps in row["expert"] if steps] or [0])
+
+
+def rises(below: dict[str, Any], above: dict[str, Any]) -> bool:
+    """Whether a rung is harder than another: by a tenth at least, and not by chance."""
+    if hardness(above) < LEAST_RISE * hardness(below):
+        return False
+    if above["positions"] or min(len(below["expert"]), len(above["expert"])) < 5:
+        return True
+    from scipy.stats import mannwhitneyu
+
+    return bool(mannwhitneyu(above["expert"], below["expert"], alternative="greater").pvalue < CHANCE)
+
+
+def settle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rungs of one puzzle that rise; of two that lie too close, one of the paper's levels is kept before another."""
+    kept: list[dict[str, Any]] = []
+    for row in sorted(rows, key=hardness):
+        while kept and not rises(kept[-1], row) and row["level"] == "human" and kept[-1]["level"] != "easiest":
+            kept.pop()
+        if not kept and row["level"] != "easiest":
+            continue
+        if not kept or rises(kept[-1], row):
+            kept.append(row)
+    return kept
+
+
+def choose() -> None:
+    """Write the rungs, the evaluation set, and what is known of each rung."""
+    import numpy as np
+
+    found = {(row["puzzle"], row["params"]): row for row in frozen()}
+    drawn = [
+        {**found[puzzle, params], "level": level, "positions": positions(puzzle, params)}
+        for puzzle, params, level in draft()
+        if (puzzle, params) in found
+    ]
+    chosen = []
+    for puzzle in pp.puzzles():
+        for number, row in enumerate(settle([row for row in drawn if row["puzzle"] == puzzle]), start=1):
+            chosen.append({**row, "rung": number, "measure": "positions" if row["positions"] else "expert steps"})
+    lines, told = [], []
+    for row in chosen:
+        steps = [one for one in row["expert"] if one]
+        low, high = (round(float(np.quantile(steps, share))) for share in (0.25, 0.75))
+        repeats = row["tried"] - row["distinct"]
+        # As birthdays tell how many days a year has; where most come back, nearly all were seen.
+        few = row["distinct"] < FEW if 2 * repeats > row["tried"] else row["tried"] ** 2 < 2 * repeats * FEW
+        line = {name: row[name] for name in ("puzzle", "rung", "params", "level")}
+        line |= {"expert_steps": round(solved_median(row)), "measure": row["measure"], "hardness": round(hardness(row))}
+        lines.append({**line, "few_instances": int(few)})
+        told.append(
+            {**lines[-1], "frozen": len(row["seed"]), "expert_low": low, "expert_high": high,
+             "expert_solved": len(steps), "passed_over": row["unsolved"], "bound": pp.optimal_steps(row["puzzle"], row["params"]),
+             "distinct": row["distinct"], "tried": row["tried"], "generation_ms": row["generation_ms"]}
+        )  # fmt: skip
+    write(CHOSEN, lines)
+    write(RUNGS, told)
+    np.savez_compressed(
+        CHOSEN.with_name("v2.npz"),
+        count=np.array([len(row["seed"]) for row in chosen], np.uint8),
+        seed=np.array([one for row in chosen for one in row["seed"]], np.uint16),
+        hash=np.array([one for row in chosen for one in row["hash"]], np.uint64),
+        expert=np.array([one for row in chosen for one in row["expert"]], np.uint16),
+    )
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write a table."""
+    with path.open("w", encoding="utf-8", newline="") as target:
+        writer = csv.DictWriter(target, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(chosen)
-    before, start, rest = PAGE.read_text(encoding="utf-8").partition("<!-- rungs -->\n")
-    _, end, after = rest.partition("<!-- end of rungs -->\n")
-    lines = ["| puzzle | rungs |", "|---|---|"]
-    for puzzle, group in itertools.groupby(chosen, lambda row: row["puzzle"]):
-        told = [f"`{row['params']}`{'*' * int(row['few_instances'])} ({row['expert_steps']})" for row in group]
-        lines.append(f"| [{puzzle}](puzzles/{puzzle}.md) | {', '.join(told)} |")
-    PAGE.write_text(before + start + "\n".join(lines) + "\n" + end + after, encoding="utf-8")
+        writer.writerows(rows)
 
 
 def climb(rows: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -207,11 +399,13 @@ def climb(rows: list[dict[str, str]]) -> list[dict[str, str]]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["measure", "choose"])
+    parser.add_argument("what", choices=["measure", "freeze", "choose"])
     parser.add_argument("puzzles", nargs="*")
     parser.add_argument("--instances", type=int, default=3)
     given = parser.parse_args()
     if given.what == "measure":
         run(given.puzzles or pp.puzzles(), given.instances)
+    elif given.what == "freeze":
+        freeze_all(given.puzzles or pp.puzzles())
     else:
         choose()

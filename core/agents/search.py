@@ -279,8 +279,8 @@ class Forest:
     def result(self) -> Result:
         """What is known so far: the sum of visits, the mean of values, and the shortest plan, the first tree's of equal ones."""
         results = [tree.result for tree in self.trees]
-        visits = np.sum([result.visits for result in results], 0, np.int32)
-        totals = np.sum([result.visits * result.values for result in results], 0)
+        visits: Array = np.array([result.visits for result in results]).sum(0, dtype=np.int32)
+        totals: Array = np.array([result.visits * result.values for result in results]).sum(0)
         values = np.divide(totals, visits, out=np.zeros(len(visits)), where=visits > 0)
         plan = min((result.plan for result in results if result.plan is not None), key=len, default=None)
         if plan:

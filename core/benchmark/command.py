@@ -69,7 +69,7 @@ class Program:
 
     def answer(self) -> tuple[str, int]:
         """The next line as a message, and the tokens that it took."""
-        line = self._line()
+        line = self.line()
         try:
             told = json.loads(line)
         except ValueError:
@@ -79,7 +79,8 @@ class Program:
         tokens = told.get("tokens", 0)
         return str(told.get("say", "")), tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0
 
-    def _line(self) -> str:
+    def line(self) -> str:
+        """The next line, as it is."""
         output, until = self._process.stdout, time.monotonic() + ANSWER_TIME
         assert output is not None
         while b"\n" not in self._rest:

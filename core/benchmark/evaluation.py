@@ -12,6 +12,7 @@ from ..errors import UnknownOption, quote
 from ..game_id import check_seed, episode_seed, random_seed
 from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT
 from ..task import Task, unknown_option
+from .evaluation_sets import SIZES
 from .evaluation_sets import evalset as frozen
 from .playing import Block, Outcome, Playing
 from .recording import Game, Header, Recorder, as_shares
@@ -76,7 +77,7 @@ def evaluate(
     puzzle: str,
     params: str | None = None,
     *,
-    episodes: int = PAPER_EPISODES,
+    episodes: int | None = None,
     seed: int | None = None,
     evalset: str | None = None,
     undo: bool = False,
@@ -100,13 +101,13 @@ def evaluate(
         100.0
 
     Args:
-        policy: ``random``, ``masked``, ``expert``, ``MODEL.zip`` or a model of Stable-Baselines3, ``module:function``, or a
-            ``BatchPolicy``.
+        policy: ``random``, ``masked``, ``expert``, ``search:NODES``, ``MODEL.zip`` or a model of Stable-Baselines3,
+            ``module:function``, ``program:'COMMAND'``, or a ``BatchPolicy``.
         puzzle: one of ``puzzleport.puzzles()``.
         params: the engine's parameter string; ``None`` for the default. ``"7x7#42"`` is one instance in every episode.
-        episodes: how many.
+        episodes: how many; ``None`` for 1,000, or for all that the evaluation set has. Where it has fewer, all are played.
         seed: of the stream of instances; ``None`` draws one, and ``Result.seeds`` tells which.
-        evalset: instead of a seed: the name of a frozen set of instances, such as ``v1``.
+        evalset: instead of a seed: the name of a frozen set of instances, ``v1`` or ``v2``.
         undo: whether UNDO is in the action space; the paper's evaluation is without.
         max_steps: after how many steps an episode counts as not solved.
         max_repeats: at how many repeats of a state an episode counts as not solved; 0 for never.
@@ -143,7 +144,7 @@ def prepare(
     playing: Playing,
     task: Task,
     *,
-    episodes: int,
+    episodes: int | None,
     seed: int | None,
     evalset: str | None,
     threads: int,
@@ -152,7 +153,7 @@ def prepare(
     recorder: Recorder | None = None,
 ) -> Job:
     """The job that ``evaluate`` does with these arguments, of which nothing is played yet."""
-    check_episodes(episodes)
+    episodes = check_episodes(episodes, evalset)
     if task.max_steps < 1 and not task.max_repeats:
         raise ValueError("an evaluation needs a limit: an episode of a bad policy never ends without max_steps")
     if recorder is not None and task.max_steps < 1:
@@ -162,7 +163,7 @@ def prepare(
         known = [section.result() for section in recorder.sections]
     params = task.game_id or task.params
     result = Result(name or playing.name, task.puzzle, params, "", task.max_steps, task.undo, playing.fingerprint)
-    result.episodes, result.max_repeats = episodes, task.max_repeats
+    result.max_repeats = task.max_repeats
     seeds: Callable[[int], int]
     if evalset is not None:
         if seed is not None:
@@ -170,12 +171,12 @@ def prepare(
         if task.game_id is not None:
             raise UnknownOption(f"an evalset has its own instances, but {task.game_id:.80} names one")
         instances = frozen(evalset, params_of={task.puzzle: params})[task.puzzle].seeds
-        if episodes > len(instances):
-            raise ValueError(f"the evaluation set {evalset} has {len(instances)} instances, not {episodes}")
+        episodes = min(episodes, len(instances))
         result.seeds, seeds = f"evalset {evalset}", lambda number: instances[number]
     else:
         first = _adopted_seed(result, known) if seed is None else check_seed(seed)
         result.seeds, seeds = f"seed {first}", lambda number: episode_seed(first, number)
+    result.episodes = episodes
     for other in known:
         if other.key == result.key:
             whole = episodes if len(other.steps) >= episodes == other.episodes else len(other.steps) // BLOCK * BLOCK
@@ -187,14 +188,18 @@ def prepare(
     return job
 
 
-def check_episodes(episodes: object) -> int:
-    """A number of episodes, or an error that says what is possible."""
+def check_episodes(episodes: object, evalset: str | None = None) -> int:
+    """A number of episodes for each setting, or an error that says what is possible."""
+    if episodes is None:
+        return PAPER_EPISODES if evalset is None else SIZES.get(evalset, PAPER_EPISODES)
     try:
         number = operator.index(episodes)  # type: ignore[arg-type]
     except TypeError:
         raise UnknownOption(f"episodes is a whole number, not {quote(episodes)}") from None
     if number < 1:
         raise ValueError("an evaluation takes at least one episode of at least one step")
+    if evalset in SIZES and number > SIZES[evalset]:
+        raise ValueError(f"the evaluation set {evalset} has {SIZES[evalset]} instances, not {quote(number)}")
     if number > MAX_EPISODES:
         raise ValueError(
             f"an evaluation takes at most {MAX_EPISODES:,} episodes for each setting, not {quote(number)}: every episode is "

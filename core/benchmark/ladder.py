@@ -1,7 +1,8 @@
 """The ladder: for each puzzle several rungs of parameters, each harder than the one below.
 
-Harder means that the expert's way is longer in the median, by a fifth at least. ``tools/ladder.py`` measured and chose them, and
-``docs/results/ladder.csv`` has all that was measured, also of parameters that are no rungs.
+Harder means that the expert's way is longer in the median; in Cube, Flip and Sixteen, that there are more positions to
+search. ``tools/ladder.py`` measured and chose them, ``docs/results/rungs.csv`` has all that was measured of the rungs, and
+``docs/results/ladder.csv`` what was measured of all candidates.
 
     >>> rungs("fifteen")[0].params
     '2x2'
@@ -16,6 +17,8 @@ from importlib.resources import files
 
 from ..puzzle_spec import spec
 
+MOST_RUNGS = 8
+
 
 @dataclass(frozen=True)
 class Rung:
@@ -28,17 +31,19 @@ class Rung:
     level: str
     """Where the parameters come from: ``easiest`` and ``human`` are the paper's."""
     expert_steps: int
-    """The median length of the expert's way."""
+    """The median length of the expert's way, on the instances of the evaluation set v2."""
+    measure: str
+    """What rises from rung to rung: ``expert steps`` or ``positions``."""
+    hardness: int
+    """That measure."""
     few_instances: bool
     """Whether there are so few instances that an agent may know them by heart."""
 
 
 def rungs(puzzle: str) -> tuple[Rung, ...]:
-    """The ladder of a puzzle, from the lowest rung; ValueError where it was not measured yet."""
-    found = tuple(rung for rung in _ladder() if rung.puzzle == spec(puzzle).name)
-    if not found:
-        raise ValueError(f"{puzzle}: no ladder was measured yet; tools/ladder.py measures it")
-    return found
+    """The ladder of a puzzle, from the lowest rung."""
+    name = spec(puzzle).name
+    return tuple(rung for rung in _ladder() if rung.puzzle == name)
 
 
 def rung(puzzle: str, number: int) -> Rung:
@@ -67,6 +72,8 @@ def _ladder() -> tuple[Rung, ...]:
                 row["params"],
                 row["level"],
                 int(row["expert_steps"]),
+                row["measure"],
+                int(row["hardness"]),
                 row["few_instances"] == "1",
             )
             for row in csv.DictReader(source)

@@ -21,7 +21,7 @@ from ..task import Task
 from .evaluation_sets import evalset
 from .playing import NAMED, Block
 from .results import as_csv
-from .score import path_weighted
+from .score import path_weighted, reference_steps
 
 Array = np.ndarray[Any, Any]
 EVALSET = "v1"
@@ -108,9 +108,9 @@ def play_baseline(name: str, task: Task, seeds: Sequence[int], threads: int = 1)
 
 
 def expert_steps(task: Task, seeds: Sequence[int]) -> Array:
-    """How many steps the expert takes on each instance; the task's limit where it does not solve it."""
+    """How many steps the expert takes on each instance; the paper's bound where it does not solve it."""
     played = play_baseline("expert", task, seeds)
-    return np.where(played.solved, played.steps, task.max_steps)
+    return reference_steps(played.solved, played.steps, optimal_steps(task.puzzle, task.params))
 
 
 def measure(agent: Agent, *, episodes: int, unseen: Array | None = None) -> dict[str, Any]:
@@ -151,8 +151,7 @@ def baseline(name: str, puzzle: str, params: str, *, episodes: int) -> dict[str,
     seeds, bound = instances(task, episodes), optimal_steps(puzzle, params)
     expert = play_baseline("expert", task, seeds)
     played = expert if name == "expert" else play_baseline(name, task, seeds)
-    reference = np.where(expert.solved, expert.steps, task.max_steps)
-    return played.figures("own", bound, reference)
+    return played.figures("own", bound, reference_steps(expert.solved, expert.steps, bound))
 
 
 # ---- intervals

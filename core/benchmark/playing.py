@@ -1,7 +1,8 @@
 """How a policy plays a block of episodes, and how to find the policy that is meant.
 
-A policy is ``random``, ``masked``, ``expert`` or ``published``, an agent's file, a ``module:function``, a program as
-``command:'...'``, a callable over a batch, or a model: a file or an object of a framework. What plays models is not known here.
+A policy is ``random``, ``masked``, ``expert``, ``search:NODES`` or ``published``, an agent's file, a ``module:function``, a
+program as ``program:'...'`` (keys) or ``command:'...'`` (words), a callable over a batch, or a model: a file or an object of a
+framework. What plays models is not known here.
 A package says so with an entry point of the group ``puzzleport.policies``, named after the file's suffix or the framework's top
 module.
 """
@@ -21,12 +22,14 @@ import numpy as np
 from .. import agents
 from ..agents import BatchPolicy, ExpertPolicy
 from ..agents.published import SUFFIX, Published, draw, read
+from ..agents.search import bfs
 from ..batch import rollout
 from ..errors import NoPlan, UnknownOption, quote
 from ..session import Session
 from ..task import Task
-from . import command
+from . import command, program
 from .recording import as_text
+from .workers import on_threads
 
 
 class Outcome(NamedTuple):
@@ -106,26 +109,74 @@ def play_batch(policy: BatchPolicy, block: Block) -> Outcome:
         return Outcome(step.status.tolist(), steps, actions_of, {}, told)
 
 
-def _play_expert(block: Block) -> Outcome:
-    """Play one game after the other. Where the expert knows no way on, the episode is not solved."""
-    policy = ExpertPolicy(block.task.puzzle)
-    outcome = Outcome([], [], [], {})
-    for seed in block.seeds:
+def _play_each(block: Block, play: Callable[[Session], tuple[list[int], dict[str, int]]]) -> Outcome:
+    """Play games that are thought about one by one, several at a time."""
+
+    def played(seed: int) -> tuple[int, int, list[int], dict[str, int]]:
         with block.task.session(seed) as session:
-            taken = list[int]()
-            while not session.ended:
-                try:
-                    taken.append(policy(session))
-                except NoPlan:
-                    break
-                session.act(taken[-1])
-            outcome.status.append(int(session.status))
-            outcome.steps.append(session.steps)
-            if block.record:
-                outcome.actions.append(as_text(taken))
+            taken, told = play(session)
+            return int(session.status), session.steps, taken, told
+
+    outcome = Outcome([], [], [], {})
+    for status, steps, taken, told in (map if block.threads == 1 else on_threads(block.threads))(played, block.seeds):
+        outcome.status.append(status)
+        outcome.steps.append(steps)
+        if block.record:
+            outcome.actions.append(as_text(taken))
+        for name, number in told.items():
+            outcome.told.setdefault(name, []).append(number)
     return outcome
 
 
+def _play_expert(block: Block) -> Outcome:
+    """Where the expert knows no way on, the episode is not solved."""
+
+    def play(session: Session) -> tuple[list[int], dict[str, int]]:
+        policy, taken = ExpertPolicy(block.task.puzzle), list[int]()
+        while not session.ended:
+            try:
+                taken.append(policy(session))
+            except NoPlan:
+                break
+            session.act(taken[-1])
+        return taken, {}
+
+    return _play_each(block, play)
+
+
+class Search:
+    """Breadth-first search with so many nodes for each game. Where it finds no way, it does nothing.
+
+    A recording tells the ``nodes`` that it looked at.
+    """
+
+    PREFIX = "search:"
+
+    def __init__(self, name: str) -> None:
+        digits = name.removeprefix(self.PREFIX)
+        if not digits.isascii() or not digits.isdecimal() or not 1 <= int(digits[:12]) <= MOST_NODES:
+            raise UnknownOption(f"search:NODES takes 1 to {MOST_NODES:,} nodes for each game, not {quote(digits)}")
+        self.nodes = int(digits)
+
+    def check(self, task: Task) -> None:
+        """It looks ahead in the game itself, and would see what is hidden from players."""
+        if task.spec.hidden:
+            raise UnknownOption(f"{task.puzzle}: a search would know what is hidden from players")
+
+    def play(self, block: Block) -> Outcome:
+        """Play a block."""
+
+        def play(session: Session) -> tuple[list[int], dict[str, int]]:
+            found = bfs(session, max_nodes=self.nodes)
+            taken = list(found.actions or ())[: block.task.max_steps or None]
+            for action in taken:
+                session.act(action)
+            return taken, {"nodes": found.nodes}
+
+        return _play_each(block, play)
+
+
+MOST_NODES = 10_000_000
 NAMED: dict[str, Play] = {"random": _play_in_c("random"), "masked": _play_in_c("masked"), "expert": _play_expert}
 
 
@@ -146,6 +197,12 @@ class Playing:
             if policy.startswith(command.PREFIX):
                 words = policy.removeprefix(command.PREFIX)
                 self._play = lambda block: Outcome(*command.play(words, block))
+            elif policy.startswith(program.PREFIX):
+                words = policy.removeprefix(program.PREFIX)
+                self._play = lambda block: Outcome(*program.play(words, block))
+            elif policy.startswith(Search.PREFIX):
+                self._policy = Search(policy)
+                self._play = self._policy.play
             if self._play is None:
                 self._policy = _by_name(policy, deterministic)
         else:
@@ -219,7 +276,8 @@ def _by_name(name: str, deterministic: bool) -> Any:  # noqa: ANN401 (a policy)
         try:
             agents.policy(name)
         except UnknownOption as error:
-            raise UnknownOption(f"{error}, published, AGENT{SUFFIX}, MODEL.zip and module:function") from None
+            more = f"search:NODES, published, AGENT{SUFFIX}, MODEL.zip, module:function and program:'...'"
+            raise UnknownOption(f"{error}, {more}") from None
     if "" not in sys.path:
         sys.path.insert(0, "")  # modules in the present folder, as with python -m
     try:

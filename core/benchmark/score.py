@@ -23,10 +23,17 @@ from .results import bound
 Array = np.ndarray[Any, Any]
 MEASURES = ("success", "within_bound", "spl")
 RESAMPLES = 999
+BATCH = 111
+"""Resamples that are reckoned at once: all of them would fill the memory."""
+
+
+def reference_steps(solved: Array, steps: Array, bound: int) -> Array:
+    """What paths are weighed against: the expert's steps, and the paper's bound where it fails, as by chance in Mines."""
+    return np.where(solved, steps, bound)
 
 
 def expert_steps(puzzle: str, game_id: str) -> int:
-    """How many steps the expert takes for an instance; the paper's bound where it does not solve it, as by chance in Mines."""
+    """The same for one instance, which the expert plays now."""
     expert = ExpertPolicy(puzzle)
     with Session(puzzle, game_id=game_id) as session:
         try:
@@ -34,7 +41,8 @@ def expert_steps(puzzle: str, game_id: str) -> int:
                 session.act(expert(session))
         except NoPlan:
             pass
-        return session.steps if session.status == Status.SOLVED else bound(puzzle, game_id)
+        solved = session.status == Status.SOLVED
+        return int(reference_steps(np.array(solved), np.array(session.steps), bound(puzzle, game_id)))
 
 
 def path_weighted(solved: Array, steps: Array, expert: Array) -> Array:
@@ -50,6 +58,11 @@ class Setting:
     params: str
     values: Array
     """By measure, run and instance."""
+
+    @classmethod
+    def unplayed(cls, puzzle: str, params: str, runs: int) -> Setting:
+        """A setting that an agent has not played: it has solved nothing there."""
+        return cls(puzzle, params, np.zeros((len(MEASURES), runs, 1)))
 
     @classmethod
     def of(cls, puzzle: str, params: str, runs: Sequence[tuple[list[int], list[int]]], expert: list[int]) -> Setting:
@@ -78,39 +91,47 @@ def figures(settings: Sequence[Setting]) -> dict[str, Figure]:
     puzzles = list(dict.fromkeys(setting.puzzle for setting in settings))
     groups = [[k for k, setting in enumerate(settings) if setting.puzzle == puzzle] for puzzle in puzzles]
 
-    def combine(means: Array) -> float:
-        """The interquartile mean over puzzles of the mean over settings."""
-        each = np.sort([means[group].mean() for group in groups])
+    def combine(means: Array) -> Array:
+        """The interquartile mean over puzzles of the mean over settings, which come first."""
+        each = np.sort([means[group].mean(axis=0) for group in groups], axis=0)
         cut = len(each) // 4
-        return float(each[cut : len(each) - cut].mean())
+        return np.asarray(each[cut : len(each) - cut].mean(axis=0))
 
     told = {}
     for number, measure in enumerate(MEASURES):
         values = [setting.values[number] for setting in settings]
-        mean = combine(np.array([one.mean() for one in values]))
+        mean = float(combine(np.array([one.mean() for one in values])))
         told[measure] = Figure(mean, _interval(values, combine))
     return told
 
 
-def _interval(values: Sequence[Array], combine: Callable[[Array], float]) -> tuple[float, float] | None:
-    """Resample the instances of each setting, and the runs of all of them at once."""
+def _interval(values: Sequence[Array], combine: Callable[[Array], Array]) -> tuple[float, float] | None:
+    """Resample the instances of each setting, and the runs of all of them at once. A single instance stays as it is."""
     try:
         from scipy.stats import bootstrap
     except ImportError as error:
         raise ImportError("intervals need an extra: pip install 'puzzleport[report]'") from error
-    runs = values[0].shape[0]
-    if min(one.shape[1] for one in values) < 2:
+    runs = max(one.shape[0] for one in values)
+    drawn = [k for k, one in enumerate(values) if one.shape[1] > 1]
+    if not drawn:
         return None
+    fixed = np.array([one.mean() for one in values])
+    if all(np.ptp(values[k]) == 0 for k in drawn):  # nothing varies, and SciPy would warn of it
+        mean = float(combine(fixed))
+        return mean, mean
     over_runs = [np.arange(runs)] if runs > 1 else []
 
-    def statistic(*chosen: Array) -> float:
-        which = chosen[0] if over_runs else slice(None)
-        instances = chosen[len(over_runs) :]
-        return combine(
-            np.array([one[which][:, columns].mean() for one, columns in zip(values, instances, strict=True)])
-        )
+    def statistic(*chosen: Array, axis: int = -1) -> Array:
+        which = chosen[0] if over_runs else np.zeros((*chosen[0].shape[:-1], 1), int)
+        means = np.empty((len(values), *which.shape[:-1]))
+        means[...] = fixed.reshape(-1, *(1,) * (means.ndim - 1))
+        for k, columns in zip(drawn, chosen[len(over_runs) :], strict=True):
+            means[k] = values[k][which[..., :, None], columns[..., None, :]].mean(axis=(-1, -2))
+        return combine(means)
 
-    data = [*over_runs, *(np.arange(one.shape[1]) for one in values)]
-    found = bootstrap(data, statistic, vectorized=False, n_resamples=RESAMPLES, method="percentile", random_state=0)
+    data = [*over_runs, *(np.arange(values[k].shape[1]) for k in drawn)]
+    found = bootstrap(
+        data, statistic, vectorized=True, n_resamples=RESAMPLES, batch=BATCH, method="percentile", random_state=0
+    )
     low, high = found.confidence_interval
     return float(low), float(high)

@@ -78,7 +78,7 @@ def c_loop_all(puzzle: str, params: str, seconds: float) -> float:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with ThreadPoolExecutor(cores) as pool:
         loops = list(pool.map(lambda _: _loop(puzzle, params, seconds, mask=True), range(cores)))
-    return sum(loop.steps / loop.by_clock for loop in loops)
+    return float(sum(loop.steps / loop.by_clock for loop in loops))
 
 
 def c_loop(puzzle: str, params: str, seconds: float, mask: bool) -> float:
@@ -256,7 +256,7 @@ class Costs:
     generate_us: float
     """``Session.restart`` with another seed."""
     step_us: float
-    """A step in C without mask and repeats."""
+    """A step in C without mask and repeats; new games apart."""
     mask_us: float
     """What mask and repeats add to it."""
     picture_us: float
@@ -295,14 +295,19 @@ def measure_costs(puzzle: str, level: str = "human", seconds: float = 0.1) -> Co
         pixels(width, height)
         drawing += time.thread_time() - started
         pictures += 1
-    step, whole = (max(c_loop(puzzle, params, seconds, mask) for _ in range(3)) for mask in (False, True))
+
+    def step_us(mask: bool) -> float:
+        loops = [_loop(puzzle, params, seconds, mask) for _ in range(3)]
+        return min(1e6 * (loop.by_processor - loop.resetting) / loop.steps for loop in loops)
+
+    step, whole = step_us(mask=False), step_us(mask=True)
     return Costs(
         puzzle,
         params,
         items=sum(int(np.prod(field.shape)) for field in session.fields),
         generate_us=1e6 / generate_loop(puzzle, params, seconds),
-        step_us=1e6 / step,
-        mask_us=max(0.001, 1e6 / whole - 1e6 / step),
+        step_us=step,
+        mask_us=max(0.001, whole - step),
         picture_us=1e6 * drawing / pictures,
         kib=kib,
     )

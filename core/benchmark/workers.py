@@ -24,8 +24,11 @@ def on_threads(threads: int = 0) -> Workers:
 
     def work(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
         left = iter(tasks)
-        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        pool = ThreadPoolExecutor(threads or os.cpu_count())
+        try:
             while some := list(islice(left, 64)):
                 yield from pool.map(function, some)
+        finally:  # after Ctrl-C what has not begun is not begun
+            pool.shutdown(cancel_futures=True)
 
     return work

@@ -9,8 +9,9 @@ import click
 from rich.table import Table
 
 from ..benchmark.evaluation import check_episodes, play_jobs, prepare
-from ..benchmark.evaluation_sets import FIRST, HEAD, SIZE
+from ..benchmark.evaluation_sets import FIRST, HEAD
 from ..benchmark.evaluation_sets import evalset as frozen
+from ..benchmark.ladder import MOST_RUNGS
 from ..benchmark.playing import Playing
 from ..benchmark.recording import SUFFIX, Recorder
 from ..benchmark.results import BOUND, PAPER_EPISODES, Result, load, save
@@ -35,23 +36,25 @@ SAVE_EVERY = 5.0  # seconds
 
 
 @click.command()
+@click.argument("agent", required=False)
 @click.option(
     "--policy",
-    default="random",
-    show_default=True,
-    help="random, masked, expert, published (our trained agents), AGENT.safetensors, MODEL.zip (saved by Stable-Baselines3), "
-    "module:function or command:'PROGRAM'.",
+    help="The same as AGENT, by name: random (if none is given), masked, expert, search:NODES, published (our trained agents), "
+    "AGENT.safetensors, MODEL.zip (saved by Stable-Baselines3), module:function, program:'COMMAND' or command:'COMMAND'.",
 )
 @Options.puzzle
 @click.option(
     "--level",
-    default="easiest",
-    show_default=True,
-    help=f"{', '.join(LEVELS)}, paper (all settings of its table), ladder (all rungs), rung3, or parameters such as 5x5.",
+    help=f"{', '.join(LEVELS)}, paper (all settings of its table), ladder (all rungs), rung3, or parameters such as 5x5. "
+    "Without it easiest, and with --evalset v2 ladder.",
 )
-@click.option("--episodes", default=PAPER_EPISODES, show_default=True, help="For each setting.")
+@click.option(
+    "--episodes",
+    type=int,
+    help=f"For each setting, at most. Without it {PAPER_EPISODES:,}, or all that the evaluation set has.",
+)
 @Options.seed
-@click.option("--evalset", help="Play a frozen set of instances instead, such as v1.")
+@click.option("--evalset", help="Play a frozen set of instances instead: v1, or v2 with all rungs of the ladder.")
 @Options.undo
 @Options.max_steps
 @Options.max_repeats
@@ -77,10 +80,11 @@ SAVE_EVERY = 5.0  # seconds
 @Options.force
 @Options.formats
 def evaluate(
-    policy: str,
+    agent: str | None,
+    policy: str | None,
     names: list[str],
-    level: str,
-    episodes: int,
+    level: str | None,
+    episodes: int | None,
     seed: int | None,
     evalset: str | None,
     undo: bool,
@@ -101,9 +105,14 @@ def evaluate(
     """Measure a policy as the paper does: success rate, and mean steps of the solved episodes.
 
     The same seed gives the same numbers on any machine and any number of threads. Ctrl-C writes what is done.
-    A function is called as f(observation, mask, random) with arrays of n games and returns n actions.
+    A function is called as f(observation, mask, random) with arrays of n games and returns n actions. Of a ladder, an agent
+    that was made for some settings plays those.
     """
-    check_episodes(episodes)
+    if agent is not None and policy is not None:
+        raise ValueError(f"name the agent once: {agent:.80} or --policy {policy:.80}")
+    policy = agent or policy or "random"
+    level = level or ("ladder" if evalset == "v2" else "easiest")
+    check_episodes(episodes, evalset)
     known = [] if recording and resume else _earlier(outputs, resume, force)
     recorder = None if recording is None else _recorder(recording, resume, force)
     if recorder is not None:
@@ -112,10 +121,17 @@ def evaluate(
     if seed is None and evalset is None and not any(one.seed is not None for one in known):
         seed = random_seed()  # one for all settings
     jobs = []
+    unfit: ValueError | None = None
     for puzzle, params in settings(names, level):
         limits = {"max_steps": max_steps, "max_repeats": max_repeats, "timeout": timeout}
         task = Task.of(puzzle, params, {"undo": undo and spec(puzzle).undo, **limits})
         own = 1 if backend == "ray" else threads
+        if level == "ladder":
+            try:
+                playing.check(task)
+            except ValueError as error:  # what a framework's model says, too
+                unfit = error
+                continue
         jobs.append(
             prepare(
                 playing,
@@ -129,11 +145,13 @@ def evaluate(
                 recorder=recorder,
             )
         )
+    if not jobs and unfit:
+        raise unfit
     finished: list[Result] = []
     interrupted = False
 
     with cluster(backend, address, threads) as workers, progress_bar() as bar:
-        task_id = bar.add_task("", total=episodes * len(jobs))
+        task_id = bar.add_task("", total=sum(job.result.episodes for job in jobs))
         saved = time.monotonic()
 
         def progress(result: Result) -> None:
@@ -215,16 +233,17 @@ def _save(known: list[Result], now: list[Result], outputs: tuple[Path, ...]) -> 
 @click.command()
 @click.argument("name", type=click.Choice(list(FIRST)), default="v1")
 @Options.puzzle
-@click.option("--quick", is_flag=True, help=f"Check {HEAD} instances of each setting rather than {SIZE:,}.")
+@click.option("--quick", is_flag=True, help=f"Check {HEAD} instances of each setting rather than all.")
 @click.option("--freeze", type=OutputFile(".csv"), hidden=True, help="Write the digests of this engine.")
 @Options.formats
 def evalset(name: str, names: list[str], quick: bool, freeze: Path | None, form: str | None) -> None:
     """Check that this engine still generates the instances of a frozen evaluation set."""
     rows, checked = [], []
     with progress_bar() as bar:
-        for level in ("easiest", "human"):
+        levels = ("easiest", "human") if name == "v1" else tuple(f"rung{number}" for number in range(1, MOST_RUNGS + 1))
+        for level in levels:
             sets = frozen(name, level)
-            for puzzle in bar.track(names, description=level):
+            for puzzle in bar.track([puzzle for puzzle in names if puzzle in sets], description=level):
                 one = sets[puzzle]
                 if freeze:
                     rows.append((puzzle, level, one.params, one.computed(HEAD), one.computed()))

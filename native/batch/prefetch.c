@@ -11,8 +11,12 @@
 
 #include "batch/team.h"
 
-/* Above this time a game is worth making ahead; below, handing it over costs as much. */
-static const int64_t worth_it = 100 * 1000; /* nanoseconds */
+/*
+ * Above this time a game is worth making ahead; below, handing it over costs as much. Where only one is played there is
+ * nobody else whose processor the maker takes. A time is counted up to a bound: what is longer may be the time of
+ * another process.
+ */
+static const int64_t worth_it = 100 * 1000, worth_it_for_one = 40 * 1000, most_counted = 1000 * 1000; /* nanoseconds */
 
 typedef enum progress { IDLE, REQUESTED, BEING_MADE, READY } progress;
 
@@ -155,7 +159,7 @@ static void *make_games(void *argument)
 
 void pz_prefetch_request(pz_prefetch *p, int slot, uint64_t seed, uint64_t episode)
 {
-    if (p->spent <= worth_it * p->made) return;
+    if (p->spent <= (p->slots > 1 ? worth_it : worth_it_for_one) * p->made) return;
     request *r = &p->requests[slot];
     pthread_mutex_lock(&p->lock);
     if (!p->has_thread) {
@@ -195,7 +199,8 @@ pz_session *pz_prefetch_made(pz_prefetch *p, int slot, uint64_t seed, uint64_t e
 
 void pz_prefetch_count(pz_prefetch *p, double seconds)
 {
-    atomic_fetch_add(&p->spent, (int64_t)(1e9 * seconds));
+    const int64_t taken = (int64_t)(1e9 * seconds);
+    atomic_fetch_add(&p->spent, taken < most_counted ? taken : most_counted);
     atomic_fetch_add(&p->made, 1);
 }
 

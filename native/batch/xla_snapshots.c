@@ -37,7 +37,10 @@ static bool read_task(const xla_call *call, pure_call *p)
                         .params = p->texts[1],
                         .seed = p->texts[2],
                         .desc = p->texts[3],
+                        .flags = xla_int_attribute(call, "undo") ? PZ_FLAG_UNDO : 0,
+                        .undo_depth = (int)xla_int_attribute(call, "undo_depth"),
                         .max_steps = (int)xla_int_attribute(call, "max_steps"),
+                        .max_repeats = (int)xla_int_attribute(call, "max_repeats"),
                         .timeout = 1e-3 * (double)xla_int_attribute(call, "timeout"),
                         .pay = &p->pay};
     p->pay = (pz_pay){.solved = xla_float_attribute(call, "solved"),
@@ -52,7 +55,8 @@ static bool read_task(const xla_call *call, pure_call *p)
     const int error = layout ? pz_layout_of(puzzle, p->texts[1], layout) : PZ_ENGINE;
     if (!error) p->record_size = layout->record_size;
     free(layout);
-    for (const pz_action *action = puzzle->actions; action->name; action++) p->n_actions += action->key != PZ_UNDO;
+    for (const pz_action *action = puzzle->actions; action->name; action++)
+        p->n_actions += action->key != PZ_UNDO || p->task.flags;
     return !error;
 }
 

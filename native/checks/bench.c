@@ -39,14 +39,17 @@ int pz_loop(const pz_puzzle *puzzle, const char *params, uint64_t seed, int what
     pz_write_seed(digits, pz_episode_seed(seed, episode++));
     int error = pz_session_new(puzzle, params, digits, NULL, PZ_FLAG_UNDO, 60, &s);
     const double began = pz_now(), spent = processor_time();
+    double resetting = 0;
     do {
         if (!error) error = pz_guarded(s->pool, s, 0, false, step_on, &c);
         if (!error && (s->outcome->status || s->outcome->steps >= 10000)) {
             pz_write_seed(digits, pz_episode_seed(seed, episode++));
+            const double before = processor_time();
             error = pz_session_reset(s, NULL, digits, NULL, 60, NULL);
+            resetting += processor_time() - before;
         }
     } while (!error && processor_time() - spent < seconds);
-    *result = (pz_loop_result){c.steps, c.changed, pz_now() - began, processor_time() - spent};
+    *result = (pz_loop_result){c.steps, c.changed, pz_now() - began, processor_time() - spent, resetting};
     pz_session_free(s);
     return error;
 }

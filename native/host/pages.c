@@ -84,9 +84,44 @@ static void unlink_region(region *r)
     if (r->next) r->next->previous = r->previous;
 }
 
+/*
+ * Regions come from the system and go back to it: the allocator of the C library would keep those that it gets back for
+ * as long as anything lies behind them.
+ */
+#ifdef __EMSCRIPTEN__
+
+static void *new_region(void)
+{
+    return aligned_alloc(REGION, REGION);
+}
+
+static void give_back(region *r)
+{
+    free(r);
+}
+
+#else
+
+static void *new_region(void)
+{
+    char *at = mmap(NULL, 2 * REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return NULL;
+    const size_t before = -(uintptr_t)at & (REGION - 1); /* to where a region may begin */
+    if (before) munmap(at, before);
+    munmap(at + before + REGION, REGION - before);
+    return at + before;
+}
+
+static void give_back(region *r)
+{
+    if (r) munmap(r, REGION);
+}
+
+#endif
+
 static region *add_region(void)
 {
-    region *r = aligned_alloc(REGION, REGION);
+    region *r = new_region();
     if (!r) return NULL;
 #ifdef MADV_HUGEPAGE
     madvise(r, REGION, MADV_HUGEPAGE); /* a hint: without it all works the same, slower */
@@ -162,5 +197,5 @@ void pz_pages_give(void *at, size_t size)
         if (idle) unlink_region(idle);
     }
     pthread_mutex_unlock(&lock);
-    free(idle);
+    give_back(idle);
 }

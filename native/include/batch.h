@@ -46,7 +46,8 @@ typedef struct pz_task {
     const char *params, *seed, *desc;
     int flags, max_steps, max_repeats;
     double timeout;
-    const pz_pay *pay; /* for snapshots; a batch has it in its buffers */
+    const pz_pay *pay;        /* for snapshots; a batch has it in its buffers */
+    int undo_depth;           /* for snapshots: how many moves back they hold */
     const uint64_t *excluded; /* hashes of instances that streams pass over, in rising order */
     int64_t n_excluded;
     bool ahead; /* a batch has its next games made by a thread of their own, where that takes long */

@@ -1,7 +1,7 @@
 /*
  * Snapshots: a whole game as bytes of a fixed size. A step takes one and gives another, and nothing is kept in between
- * but a cache of games that are built already. There is no history in them, so no UNDO, and no count of repeats. Where
- * the way to the solution is paid, the solution is part of them.
+ * but a cache of games that are built already. With UNDO they hold the last undo_depth states of the board, with a
+ * limit on repeats what was seen so far; where the way to the solution is paid, the solution.
  */
 #ifndef PZ_SNAPSHOT_H
 #define PZ_SNAPSHOT_H
@@ -18,7 +18,7 @@ typedef struct pz_snapshot_view {
     int width, height, form;
 } pz_snapshot_view;
 
-/* How many bytes the game of this seed takes. */
+/* How many bytes the game of this seed takes, with as much history as its snapshots may hold. */
 int pz_snapshot_measure(const pz_task *task, uint64_t seed, int64_t *size);
 /* The first snapshot of a game, in room bytes. */
 int pz_snapshot_start(const pz_task *task, uint64_t seed, int64_t room, const pz_snapshot_view *out);

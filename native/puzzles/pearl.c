@@ -109,6 +109,7 @@ static bool pz_is_sound_drag(const game_ui *ui, const game_state *state)
 {
     const int w = state->shared->w, n = state->shared->sz;
     if (ui->ndragcoords < -1 || ui->ndragcoords > pz_drag_room(state)) return false;
+    if (!INGRID(state, ui->curx, ui->cury)) return false;
     const int length = pz_drag_length(ui);
     if (!length) return true;
     bool *seen = snewn(n, bool), sound = ui->dragcoords[length - 1] == ui->cury * w + ui->curx;

@@ -34,7 +34,7 @@ typedef struct world {
     uint64_t hash;
 } world;
 
-enum { WORLDS = 4096, WAYS = 4, MEASURED_STEPS = 200 };
+enum { WORLDS = 4096, WAYS = 4, MEASURED_STEPS = 200, MOST_SEEN = PZ_REPEATS_LAST / 4 * 3 };
 static world worlds[WORLDS];
 
 /* ---- Bytes ---- */
@@ -71,11 +71,14 @@ static void put_text(writer *w, const char *text)
 
 static void put_head(writer *w, const pz_session *s)
 {
+    const uint8_t flags = (uint8_t)s->flags;
+    put(w, &flags, 1);
     put_text(w, s->puzzle->name);
     put_text(w, s->params_text);
     put_text(w, s->seed);
     put_text(w, s->desc);
     put_text(w, s->privdesc);
+    put_text(w, s->first_desc);
 }
 
 typedef struct reader {
@@ -147,17 +150,80 @@ static void get_way(reader *r, pz_session *s)
     s->way = (pz_way){solution, packed.compared, packed.wrong_at_start, 0};
 }
 
-static void put_body(writer *w, pz_session *s, const pz_pay *pay)
+/* Where UNDO is an action: the states before, the last one last. To measure, as if there were as many as can be. */
+static void put_history(writer *w, pz_session *s, const pz_task *task)
+{
+    const int32_t depth = task->undo_depth < PZ_HISTORY ? task->undo_depth : PZ_HISTORY;
+    const int32_t length = s->history_length < depth ? s->history_length : depth;
+    put(w, &length, sizeof length);
+    const int first = s->history_start + s->history_length - length;
+    for (int i = 0; w->to && i < length; i++) s->puzzle->visit(s->history[(first + i) % PZ_HISTORY], &w->visitor);
+    for (int i = 0; !w->to && i < depth; i++) s->puzzle->visit(s->state, &w->visitor);
+}
+
+static void get_history(const world *at, reader *r)
+{
+    pz_session *s = at->session;
+    const game *engine = s->puzzle->engine;
+    while (s->history_length) engine->free_game(s->history[(s->history_start + --s->history_length) % PZ_HISTORY]);
+    s->history_start = 0;
+    int32_t length;
+    get(r, &length, sizeof length);
+    if (length < 0 || length > PZ_HISTORY) pz_fail(PZ_CORRUPT, "this state holds a number out of range");
+    for (int i = 0; i < length; i++) {
+        game_state *state = engine->dup_game(at->start);
+        s->history[s->history_length++] = state;
+        s->puzzle->visit(state, &r->visitor);
+        pz_check_board(s, state, PZ_CORRUPT);
+    }
+}
+
+/* Where repeats are limited: what was seen and how often. No more is ever seen than there are steps. */
+static void put_seen(writer *w, const pz_session *s, const pz_task *task)
+{
+    const int32_t numbers[2] = {s->outcome->repeats, s->repeats_used};
+    put(w, numbers, sizeof numbers);
+    for (int32_t i = 0; w->to && i < s->repeats_room; i++)
+        if (s->repeats[i]) put(w, &s->repeats[i], sizeof *s->repeats);
+    const size_t most = task->max_steps && task->max_steps < MOST_SEEN ? (size_t)task->max_steps + 1 : MOST_SEEN;
+    if (!w->to) w->length += most * sizeof *s->repeats;
+}
+
+static void get_seen(reader *r, pz_session *s)
+{
+    int32_t numbers[2];
+    get(r, numbers, sizeof numbers);
+    if (numbers[0] < 0 || numbers[1] < 0 || numbers[1] > MOST_SEEN)
+        pz_fail(PZ_CORRUPT, "this state holds a number out of range");
+    s->outcome->repeats = numbers[0];
+    int32_t room = PZ_REPEATS_FIRST;
+    while (room < PZ_REPEATS_LAST && numbers[1] * 2 > room) room *= 2;
+    sfree(s->repeats);
+    s->repeats = pz_repeats_new(room);
+    s->repeats_room = room;
+    s->repeats_used = numbers[1];
+    for (int32_t i = 0; i < numbers[1]; i++) {
+        pz_repeat entry;
+        get(r, &entry, sizeof entry);
+        pz_repeat *place = pz_repeats_find(s->repeats, room, entry);
+        if (!(entry >> 63) || *place) pz_fail(PZ_CORRUPT, "this state holds a broken table");
+        *place = entry;
+    }
+}
+
+static void put_body(writer *w, pz_session *s, const pz_task *task)
 {
     w->visitor.visit = w->visitor.visit_bools = put_block;
     const int32_t numbers[4] = {s->outcome->changed == 1, s->outcome->moves, s->outcome->steps, s->max_steps};
     put(w, numbers, sizeof numbers);
     s->puzzle->visit(s->state, &w->visitor);
     pz_visit_ui(s, &w->visitor);
-    if (pay->solution) put_way(w, s);
+    if (task->pay->solution) put_way(w, s);
+    if (task->flags & PZ_FLAG_UNDO) put_history(w, s, task);
+    if (task->max_repeats) put_seen(w, s, task);
 }
 
-static void get_body(const world *at, reader *r, const pz_pay *pay)
+static void get_body(const world *at, reader *r, const pz_task *task)
 {
     pz_session *s = at->session;
     r->visitor.visit = get_block;
@@ -174,7 +240,10 @@ static void get_body(const world *at, reader *r, const pz_pay *pay)
     s->puzzle->visit(state, &r->visitor);
     pz_copy_ui(s, s->ui, at->start_ui, state);
     pz_visit_ui(s, &r->visitor);
-    if (pay->solution) get_way(r, s);
+    if (task->pay->solution) get_way(r, s);
+    s->outcome->repeats = 0;
+    if (task->flags & PZ_FLAG_UNDO) get_history(at, r);
+    if (task->max_repeats) get_seen(r, s);
     if (r->at != r->end) pz_fail(PZ_CORRUPT, "this state goes on after its end");
     pz_check_board(s, s->state, PZ_CORRUPT);
     pz_check_ui(s, PZ_CORRUPT);
@@ -183,8 +252,8 @@ static void get_body(const world *at, reader *r, const pz_pay *pay)
     s->outcome->changed = numbers[0];
     s->outcome->moves = numbers[1];
     s->outcome->steps = numbers[2];
-    s->outcome->repeats = 0;
     s->max_steps = numbers[3];
+    s->max_repeats = task->max_repeats;
     pz_judge(s);
     s->outcome->ended = pz_end_of(s);
 }
@@ -241,8 +310,10 @@ static void build(pz_session *s, void *context)
 {
     world *at = context;
     reader r = {.at = at->head, .end = at->head + at->head_size};
+    uint8_t flags;
+    get(&r, &flags, 1); /* of the session that this is built in */
     const char *const name = get_text(&r), *const params = get_text(&r), *const seed = get_text(&r),
-                      *const desc = get_text(&r), *const privdesc = get_text(&r);
+                      *const desc = get_text(&r), *const privdesc = get_text(&r), *const first_desc = get_text(&r);
     if (r.at != r.end || !name || !params || !desc) pz_fail(PZ_CORRUPT, "this state names no game");
     if (seed && (!*seed || strlen(seed) > 20 || seed[strspn(seed, "0123456789")]))
         pz_fail(PZ_CORRUPT, "this state holds a broken seed");
@@ -250,6 +321,8 @@ static void build(pz_session *s, void *context)
     s->seed = seed ? dupstr(seed) : NULL;
     s->desc = dupstr(desc);
     s->privdesc = privdesc ? dupstr(privdesc) : NULL;
+    if (first_desc && !privdesc) pz_fail(PZ_CORRUPT, "this state was another game before, and is not now");
+    s->first_desc = first_desc ? dupstr(first_desc) : NULL;
     s->ruled = seed != NULL;
     pz_build(s);
     pz_name_instance(s);
@@ -278,7 +351,7 @@ static void write_snapshot(turn *t)
     put(&w, &sizes, sizeof sizes);
     put_head(&w, s);
     sizes.head = (uint32_t)(w.length - sizeof sizes);
-    put_body(&w, s, t->task->pay);
+    put_body(&w, s, t->task);
     sizes.body = (uint32_t)(w.length - sizeof sizes - sizes.head);
     t->used = (int64_t)w.length;
     if (!bytes) return;
@@ -315,9 +388,10 @@ static void play(pz_session *s, void *context)
         settle(t->at);
         look(s, t->task->pay);
         s->max_steps = t->task->max_steps;
+        s->max_repeats = t->task->max_repeats;
         s->outcome->ended = pz_end_of(s);
     } else {
-        get_body(t->at, &t->from, t->task->pay);
+        get_body(t->at, &t->from, t->task);
         s->way.potential = NAN;
         if (s->way.solution || !t->task->pay->solution) look(s, t->task->pay);
         if (t->action < 0 || t->action >= s->n_actions)
@@ -326,11 +400,11 @@ static void play(pz_session *s, void *context)
         const char *desc = s->desc, *privdesc = s->privdesc;
         over = s->outcome->ended;
         if (!over) {
-            pz_step_guarded(s, (int)t->action, true);
+            pz_step_guarded(s, (int)t->action, !s->max_repeats);
             paid = (float)pz_pay_step(s, t->task->pay);
         }
         t->moved_on = s->desc != desc || s->privdesc != privdesc;
-        pz_write_mask(s);
+        pz_write_mask(s); /* also where the game was over, or nothing changed */
     }
     write_snapshot(t);
     if (!t->out) {
@@ -383,12 +457,12 @@ int pz_snapshot_start(const pz_task *task, uint64_t seed, int64_t room, const pz
     return start(task, seed, room, out, &used);
 }
 
-/* Whether a head begins with these two texts. */
-static bool names(const uint8_t *head, size_t size, const char *puzzle, const char *params)
+/* Whether a head begins with these flags and these two texts. */
+static bool names(const uint8_t *head, size_t size, int flags, const char *puzzle, const char *params)
 {
     const size_t first = strlen(puzzle) + 1, second = strlen(params) + 1;
-    return size >= first + second + 2 && head[0] == 1 && !memcmp(head + 1, puzzle, first) && head[1 + first] == 1 &&
-           !memcmp(head + 2 + first, params, second);
+    return size >= first + second + 3 && head[0] == flags && head[1] == 1 && !memcmp(head + 2, puzzle, first) &&
+           head[2 + first] == 1 && !memcmp(head + 3 + first, params, second);
 }
 
 int pz_snapshot_step(const pz_task *task, const uint8_t *bytes, int64_t room, int64_t action,
@@ -401,7 +475,7 @@ int pz_snapshot_step(const pz_task *task, const uint8_t *bytes, int64_t room, in
     if (used > (uint64_t)room || sizes.digest != pz_hash_bytes(bytes + 8, (size_t)used - 8, digest_key))
         return pz_refuse(PZ_CORRUPT, "these bytes are no state, or were altered: states come from init and step_pure");
     const uint8_t *head = bytes + sizeof sizes;
-    if (!names(head, sizes.head, task->puzzle->name, task->params))
+    if (!names(head, sizes.head, task->flags, task->puzzle->name, task->params))
         return pz_refuse(PZ_CORRUPT, "this state is of another puzzle or of other parameters");
     const uint64_t hash = pz_hash_bytes(head, sizes.head, digest_key);
     world own = {.session = NULL}, *at = take(head, sizes.head, hash);
@@ -409,7 +483,7 @@ int pz_snapshot_step(const pz_task *task, const uint8_t *bytes, int64_t room, in
     if (!shared) at = &own;
     int error = PZ_OK;
     if (!at->session) {
-        at->session = pz_blank(task->puzzle, 0);
+        at->session = pz_blank(task->puzzle, task->flags);
         at->head = malloc(sizes.head);
         at->head_size = sizes.head;
         at->hash = hash;

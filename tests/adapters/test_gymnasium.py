@@ -31,7 +31,10 @@ def equal(a, b) -> bool:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("observation", ["state", "flat", "pixels"])
-def test_gymnasiums_own_checker_is_content(puzzle, observation):
+def test_gymnasiums_own_checker_is_content(puzzle, observation, monkeypatch):
+    monkeypatch.setitem(
+        adapter.PuzzleEnv.metadata, "render_fps", 1000
+    )  # it shows some pictures, and need not wait between
     env = gym.make(
         adapter.env_id(puzzle), params=pp.spec(puzzle).easiest_params, observation=observation, render_mode="rgb_array"
     )

@@ -91,13 +91,18 @@ def test_scan_equals_batch_bit_for_bit(puzzle):
     assert ended
 
 
-@pytest.mark.parametrize("puzzle", pp.puzzles())
-def test_pure_steps_equal_sessions(puzzle):
+@pytest.mark.parametrize(
+    ("puzzle", "history"),
+    [(name, False) for name in pp.puzzles()]
+    + [(name, True) for name in pp.puzzles() if pp.spec(name).undo or name in ("fifteen", "untangle")],
+)
+def test_pure_steps_equal_sessions(puzzle, history):
     params = level_params(puzzle, "easiest")
-    env = PuzzleEnv(puzzle, params, max_steps=60)
+    limits = {"max_steps": 60, "undo": history, "max_repeats": 6 * history}
+    env = PuzzleEnv(puzzle, params, undo_depth=60, **limits)
     seeds = [1, 2, 3]
     states, seen = env.init_timestep(np.array(seeds))
-    sessions = [pp.Session(puzzle, params, seed=seed, max_steps=60) for seed in seeds]
+    sessions = [pp.Session(puzzle, params, seed=seed, **limits) for seed in seeds]
     step = jax.jit(jax.vmap(env.step_pure))
     random = np.random.default_rng(1)
     for _ in range(60):
@@ -108,6 +113,7 @@ def test_pure_steps_equal_sessions(puzzle):
         same(seen.mask, np.stack([session.mask() for session in sessions]))
         same(seen.solved, np.array([session.status > 0 for session in sessions]))
         same(seen.terminated, np.array([session.terminated for session in sessions]))
+        same(seen.truncated, np.array([session.truncated for session in sessions]))
         same(seen.length, np.array([session.steps for session in sessions], np.int32))
         actions = random.integers(len(env.actions), size=len(seeds))
         before = states
@@ -433,10 +439,37 @@ def test_what_cannot_be_inside_jit_is_refused(options, match):
         PuzzleEnv("fifteen", "2x2", **options)
 
 
-def test_the_pure_form_keeps_no_history():
-    for options in ({"undo": True}, {"max_repeats": 3}):
-        with pytest.raises(pp.UnknownOption, match="keep no history"):
-            PuzzleEnv("net", "2x2", **options).init(1)
+def test_moves_that_a_state_can_take_back():
+    env = PuzzleEnv("inertia", "5x5", undo=True, undo_depth=2, max_repeats=2, max_steps=0)
+    undo = env.actions.index("UNDO")
+    state, first = env.init_timestep(1)
+    assert not first.mask[undo]
+    move = int(np.argmax(first.mask))
+    after, moved = env.step_pure(state, move)
+    back, seen = env.step_pure(after, undo)
+    same(plain(seen.observation), plain(first.observation))
+    assert not np.array_equal(seen.mask, moved.mask)
+    assert not seen.truncated
+    back, _ = env.step_pure(back, move)
+    assert env.step_pure(back, undo)[1].truncated  # there for the third time
+    env = PuzzleEnv("inertia", "5x5", undo=True, undo_depth=2)
+    state, seen = env.init_timestep(1)
+    for _ in range(3):  # moves after which others are legal
+        branches = [env.step_pure(state, int(move)) for move in np.flatnonzero(seen.mask[:undo])]
+        state, seen = next(branch for branch in branches if branch[1].mask[:undo].any())
+    backwards = 0
+    while seen.mask[undo]:
+        state, seen = env.step_pure(state, undo)
+        backwards += 1
+    assert backwards == 2
+    without = PuzzleEnv("inertia", "5x5", state_size=env.state_size)
+    refused("another puzzle or of other parameters", without.step_pure, state, 0)
+
+
+@pytest.mark.parametrize("wrong", [{"undo_depth": 0}, {"undo_depth": 257}, {"state_size": -1}, {"state_size": 1.5}])
+def test_sizes_of_states_that_are_none(wrong):
+    with pytest.raises(pp.UnknownOption, match="is a whole number from"):
+        PuzzleEnv("fifteen", "2x2", undo=True, **wrong)
 
 
 def test_one_instance_in_every_episode():

@@ -256,8 +256,9 @@ def test_the_table_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("puzzle", "algorithm"), [("fifteen", "ppo"), ("net", "ppo"), ("pegs", "dagger")])
+@pytest.mark.parametrize(("puzzle", "algorithm"), [("net", "ppo"), ("pegs", "dagger")])
 def test_agents_reach_the_bound_in_seconds(tmp_path, puzzle, algorithm):
+    """On puzzles that random play hardly ever solves within it: Fifteen's is so wide that it says nothing."""
     params = pp.canonical_params(puzzle, pp.spec(puzzle).easiest_params)
     whole = Setup(training_task(puzzle, params), 0, threads=1, width=128 if algorithm == "ppo" else 256)
     path = train(algorithm, whole, steps=600_000 if algorithm == "ppo" else 100_000, folder=tmp_path)

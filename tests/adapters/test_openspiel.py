@@ -545,10 +545,10 @@ def test_dqn_runs():
 @pytest.mark.parametrize(("name", "params"), [("fifteen", "2x2"), ("singles", "2x3de"), ("samegame", "2x3c3s2")])
 def test_openspiels_mcts_solves(name, params):
     solved = 0
-    for seed in range(10):
+    for seed in range(4):
         game = load(name, params=params, seed=seed, max_steps=40)
         state, bot = game.new_initial_state(), openspiel.mcts_bot(game, 1000)
         while not state.is_terminal():
             state.apply_action(bot.step(state))
         solved += state.returns() == [1.0]
-    assert solved >= 9
+    assert solved == 4

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 import puzzleport as pp
 from puzzleport.benchmark.evaluation import BLOCK, evaluate
+from puzzleport.benchmark.recording import load
 from puzzleport.cli import main
 
 POLICY = """
@@ -125,19 +126,23 @@ def test_ray_plays_what_threads_play(run, tmp_path, policy):
     ] * 3
 
 
-@pytest.mark.parametrize("policy", ["masked", "expert", "policies_for_ray:legal"])
+@pytest.mark.parametrize("policy", ["masked", "expert", "search:50", "policies_for_ray:legal"])
 def test_ray_records_what_threads_record(run, tmp_path, policy):
-    words = ("evaluate", "--policy", policy, "--puzzle", "fifteen,inertia", *EPISODES, "--record")
+    some = ("--evalset", "v2", "--episodes", "20", "--max-steps", "200")
+    words = ("evaluate", policy, "--puzzle", "fifteen,magnets", *some, "--record")
     for backend in ("threads", "ray"):
         run(backend, *words, f"{backend}.jsonl.gz")
     assert (tmp_path / "threads.jsonl.gz").read_bytes() == (tmp_path / "ray.jsonl.gz").read_bytes()
 
 
 def test_a_model_is_sent_to_the_workers(run, model, tmp_path):
-    words = ("evaluate", "--policy", "model.zip", "--puzzle", "net", *EPISODES, "--out")
+    """Of the ladder it plays what it was made for."""
+    words = ("evaluate", "model.zip", "--evalset", "v2", "--max-steps", "50", "--record")
     for backend in ("threads", "ray"):
-        run(backend, *words, f"{backend}.json")
-    assert (tmp_path / "threads.json").read_bytes() == (tmp_path / "ray.json").read_bytes()
+        run(backend, *words, f"{backend}.jsonl.gz")
+    assert (tmp_path / "threads.jsonl.gz").read_bytes() == (tmp_path / "ray.jsonl.gz").read_bytes()
+    (section,) = load(tmp_path / "ray.jsonl.gz")
+    assert (section.header.puzzle, section.header.params, len(section.games)) == ("net", "2x2", 100)
 
 
 def test_ray_generates_what_threads_generate(run, tmp_path):

@@ -154,7 +154,6 @@ def test_lists_in_every_form(run):
         "bench resets --puzzle net --seconds 0.001",
         "bench costs --puzzle net --level largest --seconds 0.001",
         "bench crowd --puzzle net --level human --sessions 10",
-        "bench rates --seconds 0.001",
         "bench memory --puzzle net --steps 100 --sessions 2 --pictures 64",
         "demo --all --episodes 1 --seconds 0.001",
         "evalset --puzzle net --quick",

@@ -6,6 +6,7 @@ import gc
 from pathlib import Path
 
 import puzzleport as pp
+from puzzleport.benchmark import speed
 
 
 def resident() -> int:
@@ -44,3 +45,16 @@ def test_sessions_come_and_go_without_a_trace(puzzle):
         work()
     gc.collect()
     assert resident() - before < 2 << 20
+
+
+def test_what_many_sessions_took_goes_back_to_the_system():
+    speed.crowd("mines", "easiest", 2000)  # what is taken once for all, and by a first crowd
+    gc.collect()
+    before = resident()
+    batch = pp.Batch("mines", "4x4n2", 20_000, threads=1, ahead=False)
+    batch.reset(seed=1)
+    taken, pins = resident() - before, [bytearray(100_000) for _ in range(20)]  # taken later
+    batch.close()
+    gc.collect()
+    assert resident() - before < taken / 5
+    assert len(pins) == 20

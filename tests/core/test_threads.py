@@ -165,6 +165,7 @@ def test_closing_a_session_that_another_thread_plays():
             try:
                 while True:
                     session.step(0)
+                    session.hash()
             except pp.SessionClosed:
                 pass
             except BaseException as error:
