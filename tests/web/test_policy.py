@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from puzzleport.cli import main
 
 HERE = Path(__file__).parent
 STATES = 1000
-SOME = int(os.environ.get("PUZZLEPORT_WEB_STATES", "200"))
-"""Of each published agent: they differ in their weights only. 1000 for the full run."""
 
 
 def made(kind, path):
@@ -45,15 +42,15 @@ def made(kind, path):
     return path
 
 
-def compare(node, module, agent, file, states=STATES):
-    words = [node, "play_policy.mjs", str(module), str(file), str(states)]
+def compare(node, module, agent, file):
+    words = [node, "play_policy.mjs", str(module), str(file), str(STATES)]
     done = subprocess.run(words, cwd=HERE, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr[-3000:]
     theirs = np.array(json.loads(done.stdout))
     ours, random, seed = [], 1, 0
-    while len(ours) < states:
+    while len(ours) < STATES:
         session = pp.Session(agent.puzzle, agent.params, seed)
-        for _ in range(min(50, states - len(ours))):
+        for _ in range(min(50, STATES - len(ours))):
             ours.append(agent.probabilities(session))
             random = (random * 1664525 + 1013904223) % 2**32
             session.step((random >> 16) % len(session.actions))
@@ -74,7 +71,7 @@ def test_a_network_gives_the_same_actions(module, node, tmp_path, kind):
 def test_a_published_agent_gives_the_same_actions(module, node, tmp_path, name):
     done = CliRunner().invoke(main, ["export", name, "--out", str(tmp_path / "policy.json")])
     assert not done.exit_code, done.output
-    compare(node, module, pp.agents.load(*name.rsplit("-", 1)), tmp_path / "policy.json", SOME)
+    compare(node, module, pp.agents.load(*name.rsplit("-", 1)), tmp_path / "policy.json")
 
 
 def test_an_export_needs_a_model():
