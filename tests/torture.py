@@ -369,8 +369,12 @@ ADAPTERS = (
     jax,
     reasoning_gym,
 )
-NO_OBJECT = ("minari", "sb3_train", "jax_train", "jax_ppo", "jax_dagger", "ray", "mcp", "openenv", "verifiers")
-"""Adapters with nothing to call from two threads: functions, training, workers in other processes, and servers."""
+NO_OBJECT = (
+    *("minari", "sb3_train", "jax_train", "jax_ppo", "jax_dagger", "jax_alphazero", "jax_muzero", "sheeprl"),
+    *("openspiel_race", "ray", "mcp", "openenv", "verifiers"),
+)
+"""Adapters with nothing of their own to call from two threads: functions, training, other processes, servers, and two players
+who use the games of openspiel."""
 THINGS = {thing.__name__: thing for thing in CORE + ADAPTERS}
 LIGHT = ("session", "batch", "tree", "gymnasium", "gymnasium_vector", "dm_env", "dm_env_batched")
 """Those whose frameworks have no threads of their own, so that they may be forked."""

@@ -39,19 +39,20 @@ COLUMNS = (*KEY, "params", "steps", "cpu_seconds", "episodes", "success", "mean_
     "--algo", "algorithm", type=click.Choice(list(SETTINGS)), default="ppo", show_default=True, help="Who learns."
 )
 @click.option("--steps", default=2_000_000, show_default=True, help="Of each training.")
-@click.option("--seed", default=0, show_default=True, help="Of each training.")
+@click.option("--seed", type=int, help="Of each training; 0 without it.")
 @click.option("--episodes", default=100, show_default=True, help="Of each evaluation, of at most 10,000 steps.")
 @click.option(
     "--runs", type=click.Path(file_okay=False, path_type=Path), default=Path("runs"), help="Folder of the runs."
 )
 def ablation(
-    table: Path, puzzles: tuple[str, ...], algorithm: str, steps: int, seed: int, episodes: int, runs: Path
+    table: Path, puzzles: tuple[str, ...], algorithm: str, steps: int, seed: int | None, episodes: int, runs: Path
 ) -> None:
     """Train with episodes of at most 10,000 and 100,000 steps, with and without early termination, as the paper does.
 
     Ten puzzles at the human level, four settings each: an episode ends at the limit, or as soon as a state is seen more than
     10 times. One row of the CSV file for each; rows that are there are not made again, and a run that was interrupted goes on.
     """
+    seed = seed or 0
     for row in paper_table("ablation"):
         puzzle, limit, repeats = row["puzzle"], int(row["max_steps"]), int(row["max_repeats"])
         if puzzles and puzzle not in puzzles:

@@ -139,9 +139,6 @@ def test_mistakes_are_told(tmp_path):
         train("muzero", setup(), steps=1, folder=tmp_path, settings={**SETTINGS["muzero"], "unroll": 8})
     with pytest.raises(pp.UnknownOption, match="no setting 'unroll'"):
         train("alphazero", setup(), steps=1, folder=tmp_path, settings={"unroll": 8})
-    undo = Setup(training_task("fifteen", "2x2", undo=True), 1, threads=1)
-    with pytest.raises(pp.UnknownOption, match="neither undo=True"):
-        train("alphazero", undo, steps=1, folder=tmp_path, settings=SMALL)
 
 
 def test_the_command_trains_and_evaluates(tmp_path):
