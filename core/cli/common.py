@@ -38,8 +38,8 @@ from ..limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT
 from ..puzzle_spec import puzzles, spec
 from ..rewards import Rewards
 
-console = Console()
-errors = Console(stderr=True)
+console = Console(emoji=False)  # ":x:" of a file or an id is no picture
+errors = Console(stderr=True, emoji=False)
 
 RENAMED = {"--puzzles": "--puzzle", "--engine": "--backend", "--envs": "--num-envs"}
 """What options were called in 0.1, and what they are called now."""

@@ -194,3 +194,10 @@ def test_a_thousand_tampered_recordings(tmp_path: Path) -> None:
                         session.act(action)
                     assert (int(session.status), session.steps) == (status, steps)
     assert refused > 500
+
+
+def test_what_a_file_says_is_quoted_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl.gz").write_text("root:x:0:0\n")
+    done = CliRunner().invoke(main, ["verify", str(tmp_path / "run.jsonl.gz")])
+    assert done.exit_code == 2
+    assert "root:x:0:0" in done.output.replace("\n", "")
