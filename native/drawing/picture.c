@@ -286,17 +286,20 @@ static void ready_mouse(pz_session *s)
     pz_copy_ui(s, p->mouse, s->ui, s->state);
 }
 
-static void send(pz_session *s, int x, int y, int button)
+/* Whether the engine had a use for it. */
+static bool send(pz_session *s, int x, int y, int button)
 {
     const game *engine = s->puzzle->engine;
     pz_picture *p = s->picture;
     char *move = engine->interpret_move(s->state, p->mouse, p->ds, x, y, button);
-    if (!move || move == MOVE_UI_UPDATE || move == MOVE_NO_EFFECT || move == MOVE_UNUSED) return;
+    if (!move || move == MOVE_UNUSED) return false;
+    if (move == MOVE_UI_UPDATE || move == MOVE_NO_EFFECT) return true;
     game_state *next = engine->execute_move(s->state, move);
     sfree(move);
-    if (!next) return;
+    if (!next) return true;
     if (engine->changed_state) engine->changed_state(p->mouse, s->state, next);
     pz_take_state(s, next);
+    return true;
 }
 
 static void touch_picture(pz_session *s, void *context)
@@ -308,13 +311,16 @@ static void touch_picture(pz_session *s, void *context)
     const pz_rect *frame = &p->canvas.frame;
     const int x = t->x - frame->left, y = t->y - frame->top;
     s->outcome->changed = 0;
-    /* The engine counts on a press, drags and a release of one button, in this order. */
+    /*
+     * The engine counts on a press, drags and a release of one button, in this order. A press that it has no use for
+     * begins no gesture: Tracks would follow a drag that began outside its grid, and read outside its memory.
+     */
     if (t->gesture == PZ_PRESS) {
         if (p->pressed) send(s, x, y, p->pressed + (LEFT_RELEASE - LEFT_BUTTON));
         p->pressed = 0;
         if (x >= 0 && y >= 0 && x < frame->right - frame->left && y < frame->bottom - frame->top) {
-            p->pressed = LEFT_BUTTON + t->button;
-            if (!s->stuck && !s->outcome->status) send(s, x, y, p->pressed);
+            const int press = LEFT_BUTTON + t->button;
+            if (!s->stuck && !s->outcome->status && send(s, x, y, press)) p->pressed = press;
         }
     } else if (p->pressed && !s->stuck && !s->outcome->status) {
         send(s, x, y, p->pressed + (t->gesture == PZ_DRAG ? LEFT_DRAG : LEFT_RELEASE) - LEFT_BUTTON);

@@ -82,6 +82,19 @@ def test_random_gestures_keep_every_puzzle_whole(puzzle):
         np.testing.assert_array_equal(twin.observe()[name], value)
 
 
+@pytest.mark.parametrize("puzzle", ["mines", "tracks"])
+def test_a_press_beside_the_board_begins_no_gesture(puzzle):
+    """Mines would open what the drag ends on; Tracks would follow a drag along the rim, outside its memory."""
+    session = pp.Session(puzzle, seed=1)
+    before = session.pixels(256, 256)
+    for ends in [(2, 128), (128, 2), (128, 128)]:
+        session.mouse("press", 2, 2, **SIZE)
+        session.mouse("drag", *ends, **SIZE)
+        np.testing.assert_array_equal(session.pixels(256, 256), before)
+        assert not session.mouse("release", *ends, **SIZE)
+    assert session.moves == 0
+
+
 @pytest.mark.parametrize(
     ("gesture", "options"),
     [
