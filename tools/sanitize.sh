@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Everything again under sanitizers:
 #   tools/sanitize.sh [address|thread]      (both when none is named)
-# address: AddressSanitizer and UndefinedBehaviorSanitizer over native/checks/check.c on all puzzles, then the native and core
-# tests in Python, then the torture. thread: ThreadSanitizer over batches, rollouts and sessions on several threads, then the
-# tests of these, then pairs of calls from two threads. TORTURE=600 tortures for so many seconds, 60 by default.
+# address: AddressSanitizer and UndefinedBehaviorSanitizer over native/checks/check.c on all puzzles, then the core tests in
+# Python that call into C themselves, then the torture. thread: ThreadSanitizer over batches, rollouts and sessions on several
+# threads, then the tests of these, then pairs of calls from two threads. TORTURE=600 tortures for so many seconds, 60 by
+# default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/.venv/bin:$PATH"
@@ -17,7 +18,9 @@ for kind in address thread; do
         { echo "make sanitize needs $cc with its $kind sanitizer: apt-get install libasan8 libtsan2 libubsan1" >&2; exit 2; }
 done
 python=$(command -v python)
-pytest=(-q -x -s -p no:cacheprovider -m "not slow")
+pytest=(-q -s -p no:cacheprovider -m "not slow")
+# What is Python over calls that the other tests make: the command line, reports and recordings, words, published agents.
+python_only="cli terminal evaluate ladder leaderboard verify recording published language language_rules"
 
 checkers() { # kind
     cmake -G Ninja -S native -B build/$1 -DCHECKERS=ON -DSANITIZE=$1 -DCMAKE_C_COMPILER=$cc >/dev/null
@@ -68,9 +71,10 @@ for kind in ${1:-address thread}; do
         # resident size should not see much of what the sanitizer keeps.
         run="sanitized address libasan.so ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0:quarantine_size_mb=8"
         $run build/address-python/where.py
-        # The sanitizer itself ends the process where an address space is full, and it exports symbols of its own.
-        $run -m pytest "${pytest[@]}" tests/native tests/core --deselect tests/core/test_memory.py \
-            --deselect "tests/core/test_torture.py::test_torture[memory]" --deselect tests/native/test_module.py
+        # The sanitizer itself ends the process where an address space is full.
+        # shellcheck disable=SC2086
+        $run -m pytest "${pytest[@]}" tests/native/test_experts.py tests/core --ignore tests/core/test_memory.py \
+            --deselect "tests/core/test_torture.py::test_torture[memory]" $(printf -- "--ignore tests/core/test_%s.py " $python_only)
         $run -m tests.torture pairs forks signals exits deadlines forged --seconds "${TORTURE:-60}"
     else
         checkers thread
