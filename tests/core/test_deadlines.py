@@ -94,7 +94,7 @@ INTERRUPTED = textwrap.dedent("""
     import puzzleport as pp
     signal.signal(signal.SIGINT, signal.default_int_handler)
     pp.set_max_cells(2**24)
-    session = pp.Session("samegame", "2000x2000c3s2r", 1)
+    session = pp.Session("samegame", "2000x2000c3s2r", 1, timeout=600)  # a sanitizer on a busy machine takes minutes
     saved, game_id, sizes = session.save(), session.game_id, iter(range(4000, 4096))
     calls = {
         "pixels": lambda: session.pixels(next(sizes), 4096),  # of another size each time: an unchanged picture is a copy
