@@ -60,6 +60,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     const int n = state->par.w * state->par.w;
     PZ_VISIT(v, state->grid, n);
     PZ_VISIT(v, state->pencil, n);
+    PZ_SOUND_ALL(v, n, !state->pencil[i]); /* no action sets one */
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
 }

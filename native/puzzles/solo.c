@@ -94,6 +94,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     const int n = state->cr * state->cr;
     PZ_VISIT(v, state->grid, n);
     PZ_VISIT(v, state->pencil, n * state->cr);
+    PZ_SOUND_ALL(v, n * state->cr, !state->pencil[i]); /* no action sets one */
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
 }

@@ -40,6 +40,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT(v, state->clues_done, 4 * w);
     PZ_VISIT(v, state->grid, w * w);
     PZ_VISIT(v, state->pencil, w * w);
+    PZ_SOUND_ALL(v, w * w, !state->pencil[i]); /* no action sets one */
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
 }

@@ -110,6 +110,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     PZ_VISIT(v, state->guess, common->num_total);
     PZ_SOUND_ALL(v, common->num_total, state->guess[i] >= 1 && state->guess[i] <= 7);
     PZ_VISIT(v, state->pencils, common->num_total);
+    PZ_SOUND_ALL(v, common->num_total, !state->pencils[i]); /* no action sets one */
     PZ_VISIT(v, state->cell_errors, common->wh);
     PZ_VISIT(v, state->hint_errors, 2 * common->num_paths);
     PZ_VISIT(v, state->hints_done, 2 * common->num_paths);

@@ -65,6 +65,7 @@ static void pz_visit(game_state *state, pz_visitor *v)
     const int n = state->order * state->order;
     PZ_VISIT(v, state->nums, n);
     PZ_VISIT(v, state->hints, n * state->order);
+    PZ_SOUND_ALL(v, n * state->order, !state->hints[i]); /* no action sets one */
     PZ_VISIT(v, state->flags, n);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);

@@ -185,6 +185,21 @@ def test_masks_of_a_forged_save_are_exact(puzzle):
             loaded.step(action % len(loaded.actions))
 
 
+@pytest.mark.parametrize("name", ["keen", "towers", "undead"])
+def test_no_forged_pencil_mark_is_drawn(name):
+    """No action sets one and no field shows one, and Keen and Towers shift them, also where they are negative."""
+    session = pp.Session(name, pp.spec(name).easiest_params, seed=3)
+    saved, seen, drawn = session.save()[:-20], session.observe(), session.pixels(96, 96)
+    for at in range(8, len(saved)):
+        forged = saved[:at] + b"\x02" + saved[at + 1 :]
+        try:
+            loaded = pp.Session.load(forged + hashlib.sha1(forged).digest())
+        except pp.CorruptState:
+            continue
+        if same(loaded.observe(), seen):
+            np.testing.assert_array_equal(loaded.pixels(96, 96), drawn, err_msg=f"at {at}")
+
+
 def test_an_open_square_before_the_mines_are_laid_is_refused():
     session = pp.Session("mines", "4x4n2", seed=5)
     session.step("SELECT2")
