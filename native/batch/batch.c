@@ -85,12 +85,13 @@ static bool draw_slot(pz_batch *b, int at, const pz_batch_buffers *to, uint8_t *
     return !error;
 }
 
-static void copy_part(uint8_t *to, const uint8_t *from, int at, size_t size)
+/* What is the same for every slot is copied for a run of them at once. */
+static void copy_part(uint8_t *to, const uint8_t *from, int64_t at, int64_t end, size_t size)
 {
-    if (to) memcpy(to + (size_t)at * size, from + (size_t)at * size, size);
+    if (to) memcpy(to + (size_t)at * size, from + (size_t)at * size, (size_t)(end - at) * size);
 }
 
-static void copy_reward(const pz_batch *b, int at, bool ended)
+static void copy_reward(const pz_batch *b, int64_t at, bool ended)
 {
     const pz_batch_copies *to = b->copies;
     const float paid = b->buffers->rewards ? (float)b->buffers->rewards[at] : 0;
@@ -100,20 +101,30 @@ static void copy_reward(const pz_batch *b, int at, bool ended)
     to->returns[at] = ended ? 0 : to->totals[at];
 }
 
-static void copy_slot(const pz_batch *b, int at)
+/* In a mask of a game that is over: all actions, where none is legal. */
+static void open_mask(uint8_t *mask, size_t size)
 {
-    const pz_batch_copies *to = b->copies;
-    const pz_batch_buffers *from = b->buffers;
-    const pz_outcome *outcome = &from->outcomes[at];
-    const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions, frame = frame_size(from);
-    copy_part(to->records, from->records, at, record);
-    copy_part(to->masks, from->masks, at, mask);
-    pz_write_ends(&to->ends, at, outcome);
-    copy_reward(b, at, outcome->ended);
-    copy_part(to->frames, from->frames, at, frame);
-    copy_part(to->final_records, outcome->ended ? from->final_records : from->records, at, record);
-    copy_part(to->final_masks, outcome->ended ? from->final_masks : from->masks, at, mask);
-    copy_part(to->final_frames, outcome->ended ? from->final_frames : from->frames, at, frame);
+    if (!memchr(mask, 1, size)) memset(mask, 1, size);
+}
+
+static void copy_slots(const pz_batch *b, int64_t from, int64_t to)
+{
+    const pz_batch_copies *copies = b->copies;
+    const pz_batch_buffers *now = b->buffers;
+    const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions, frame = frame_size(now);
+    copy_part(copies->records, now->records, from, to, record);
+    copy_part(copies->masks, now->masks, from, to, mask);
+    copy_part(copies->frames, now->frames, from, to, frame);
+    for (int64_t at = from; at < to; at++) {
+        const pz_outcome *outcome = &now->outcomes[at];
+        const bool ended = outcome->ended;
+        pz_write_ends(&copies->ends, at, outcome);
+        copy_reward(b, at, ended);
+        if (ended && copies->choosable) open_mask(copies->masks + (size_t)at * mask, mask);
+        copy_part(copies->final_records, ended ? now->final_records : now->records, at, at + 1, record);
+        copy_part(copies->final_masks, ended ? now->final_masks : now->masks, at, at + 1, mask);
+        copy_part(copies->final_frames, ended ? now->final_frames : now->frames, at, at + 1, frame);
+    }
 }
 
 static int make_game(const void *context, uint64_t seed, uint64_t episode, pz_session **fresh)
@@ -189,7 +200,7 @@ static void reset_slots(void *context, int64_t from, int64_t to)
         if (b->buffers->rewards) b->buffers->rewards[at] = 0;
         if (!start_episode(b, at)) continue;
         b->buffers->outcomes[at] = *b->slots[at].session->outcome;
-        if (b->copies) copy_slot(b, at);
+        if (b->copies) copy_slots(b, at, at + 1);
     }
 }
 
@@ -260,14 +271,8 @@ static void fetch_session(const pz_batch *b, int64_t at, int64_t to)
 /* What is written there: whoever reads the results of each step has these lines in the caches of another core. */
 static void fetch_results(const pz_batch *b, int64_t at)
 {
-    const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions;
-    const pz_batch_copies *to = b->copies;
     pz_fetch(&b->buffers->outcomes[at], sizeof *b->buffers->outcomes);
     if (b->buffers->rewards) pz_fetch(&b->buffers->rewards[at], sizeof *b->buffers->rewards);
-    if (!to) return;
-    if (to->records) pz_fetch(to->records + (size_t)at * record, record);
-    if (to->masks) pz_fetch(to->masks + (size_t)at * mask, mask);
-    if (to->rewards) pz_fetch(&to->rewards[at], sizeof *to->rewards);
 }
 
 static void fetch_game(const pz_batch *b, int64_t at, int64_t to)
@@ -300,7 +305,6 @@ static void step_slots(void *context, int64_t from, int64_t to)
                 fetch_session(b, at + SOON, to);
                 fetch_game(b, at + NEXT, to);
                 step_slot(b, at, &guard);
-                if (b->copies) copy_slot(b, at);
             }
         if (!pz_conclude(&guard)) continue;
         b->slots[at].session->fault = guard.error;
@@ -308,6 +312,7 @@ static void step_slots(void *context, int64_t from, int64_t to)
         note_error(b, at, guard.error);
         at++;
     }
+    if (b->copies) copy_slots(b, from, to);
 }
 
 static void draw_slots(void *context, int64_t from, int64_t to)
@@ -355,6 +360,9 @@ static int wrong_size(void)
 {
     return pz_refuse(PZ_ENGINE, "these arrays do not have the size of the batch");
 }
+
+/* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
+static const pz_grain few = {2, 2, 2}, many = {4, 256, 16};
 
 /* Run a job over the slots of a claimed batch. */
 static int run(pz_batch *b, pz_job job, pz_grain grain, const pz_batch_copies *copies)
@@ -514,7 +522,7 @@ int pz_batch_reset_to(pz_batch *b, int64_t n, const uint64_t *seeds, const uint6
         b->slots[at].episode = episodes[at];
         b->slots[at].begun = true;
     }
-    return release(b, run(b, reset_slots, (pz_grain){1, 1}, copies));
+    return release(b, run(b, reset_slots, (pz_grain){1, 1, 1}, copies));
 }
 
 int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
@@ -522,7 +530,8 @@ int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
     return pz_batch_step_to(b, n, (pz_actions){.wide = actions}, autoreset, NULL);
 }
 
-int pz_batch_step_apart(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size)
+int pz_batch_step_apart(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size,
+                        bool choosable)
 {
     const int64_t records = b->n * (int64_t)b->layout.record_size, masks = b->n * (int64_t)b->n_actions;
     const int64_t rewards = b->n * (int64_t)sizeof(float);
@@ -534,7 +543,8 @@ int pz_batch_step_apart(pz_batch *b, int64_t n, const int64_t *actions, int auto
                                     .ends = {.terminated = flags,
                                              .truncated = flags + b->n,
                                              .done = flags + 2 * (int64_t)b->n,
-                                             .solved = flags + 3 * (int64_t)b->n}};
+                                             .solved = flags + 3 * (int64_t)b->n},
+                                    .choosable = choosable};
     return pz_batch_step_to(b, n, (pz_actions){.wide = actions}, autoreset, &copies);
 }
 
@@ -565,8 +575,7 @@ int pz_batch_step_to(pz_batch *b, int64_t n, pz_actions actions, int autoreset, 
     if (n != b->n) return release(b, wrong_size());
     if (!take_actions(b, actions)) return release(b, pz_refuse(PZ_BAD_ACTION, "there is no such action"));
     b->autoreset = autoreset;
-    /* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
-    return release(b, run(b, step_slots, b->buffers->frames ? (pz_grain){2, 2} : (pz_grain){4, 256}, copies));
+    return release(b, run(b, step_slots, b->buffers->frames ? few : many, copies));
 }
 
 void pz_batch_uncounted(pz_batch *b)
@@ -580,7 +589,7 @@ int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, 
     if (refused) return refused;
     if (size != b->n * picture_bytes(width, height, form)) return release(b, wrong_size());
     b->asked = (pz_batch_buffers){.frames = out, .width = width, .height = height, .form = form};
-    return release(b, run(b, draw_slots, (pz_grain){2, 2}, NULL));
+    return release(b, run(b, draw_slots, few, NULL));
 }
 
 int pz_failed_slot(void)

@@ -26,6 +26,8 @@ enum { SPINS = 8000 };
 
 /* Seconds that it takes to move what one number is about from the caches of another core, and back for the next job. */
 static const double moving = 4e-6;
+/* And how far behind the others a member is that something holds up. */
+static const double patience = 16e-6;
 
 typedef struct share {
     _Alignas(64) atomic_int_fast64_t next;
@@ -101,15 +103,8 @@ static int64_t left_of(const share *s)
     return s->end - atomic_load(&s->next);
 }
 
-/*
- * Before helping another member: where a number is done sooner than moved, wait until that member must have come to its
- * end, and twice as long. Then something holds it up.
- */
-static void let_it_finish(const share *s, double each)
+static void let_it_finish(const share *s, double until)
 {
-    const int64_t left = left_of(s);
-    if (left <= 0 || each > moving) return;
-    const double until = pz_now() + 2 * each * (double)left;
     while (left_of(s) > 0 && pz_now() < until)
         for (int spin = 0; spin < 32; spin++) relax();
 }
@@ -126,10 +121,12 @@ static void work(pz_team *t, int number)
     const int own = take_share(t, number);
     const double began = pz_now();
     const int64_t done = work_on(t, &t->shares[own]);
-    const double each = done ? (pz_now() - began) / (double)done : 0;
+    const double ended = pz_now();
+    /* Before helping others: where a number is done sooner than moved, give them a chance to come to their end. */
+    const double until = ended - began < moving * (double)done ? ended + patience : ended;
     for (int i = 1; i < t->members; i++) {
         share *s = &t->shares[(own + i) % t->members];
-        let_it_finish(s, each);
+        let_it_finish(s, until);
         work_on(t, s);
     }
 }
@@ -277,8 +274,8 @@ bool pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, pz_grain grai
         atomic_store(&t->shares[i].taken, false);
     }
     t->cancelled = false;
-    if (t->members == 1 || n <= grain.least) {
-        work(t, 0);
+    if (t->members == 1 || n <= grain.alone) {
+        run(context, 0, n);
         return true;
     }
     atomic_store(&t->working, t->members - 1);

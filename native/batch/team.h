@@ -19,9 +19,12 @@
 typedef struct pz_team pz_team;
 typedef void (*pz_job)(void *context, int64_t from, int64_t to);
 
-/* How many numbers a member takes at once: a quarter of what is left of a share, within these bounds. */
+/*
+ * How many numbers a member takes at once: a quarter of what is left of a share, within these bounds. Up to alone of
+ * them are not worth sharing.
+ */
 typedef struct pz_grain {
-    int64_t least, most;
+    int64_t least, most, alone;
 } pz_grain;
 
 /* 0 threads means one for each core that we may use. NULL when there is no memory. */

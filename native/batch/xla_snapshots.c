@@ -144,7 +144,7 @@ static void run(pure_call *p, pz_job job, bool alone)
 {
     if (!alone && p->n > 1 && !pthread_mutex_trylock(&team_lock)) {
         if (!team) team = pz_team_new(0);
-        if (team) pz_team_run(team, job, p, p->n, (pz_grain){4, 4});
+        if (team) pz_team_run(team, job, p, p->n, (pz_grain){4, 4, 4});
         alone = !team;
         pthread_mutex_unlock(&team_lock);
         if (!alone) return;

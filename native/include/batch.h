@@ -33,8 +33,8 @@ typedef struct pz_ends {
 } pz_ends;
 
 /*
- * Where a call also copies what it led to, slot by slot, on the thread that has the slot at hand: one thread that had
- * to fetch all this from the caches of the others would cost more than it copies. final_ ones hold what is seen now
+ * Where a call also copies what it led to, on the threads that have the slots at hand: one thread that had to fetch all
+ * this from the caches of the others would cost more than it copies. final_ ones hold what is seen now
  * where no episode ended. Any may be NULL.
  */
 typedef struct pz_batch_copies {
@@ -44,6 +44,7 @@ typedef struct pz_batch_copies {
     /* What episodes have paid: before this step and, in the same place, for the next one; and with this step. */
     float *returns, *totals;
     uint8_t *frames, *final_records, *final_masks, *final_frames;
+    bool choosable; /* where a game is over and nothing is legal, its mask here has every action */
 } pz_batch_copies;
 
 /* One action for each slot, in numbers of either size; the other is NULL. */
@@ -88,8 +89,8 @@ int pz_batch_reset_to(pz_batch *batch, int64_t n, const uint64_t *seeds, const u
                       const pz_batch_copies *copies);
 int pz_batch_step_to(pz_batch *batch, int64_t n, pz_actions actions, int autoreset, const pz_batch_copies *copies);
 /* A step with copies in one block, of as many bytes: records, rewards, masks, terminated, truncated, done, solved. */
-int pz_batch_step_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block,
-                        int64_t size);
+int pz_batch_step_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size,
+                        bool choosable);
 /* From now on nobody reads outcome.repeats: where no limit does either, they are not counted, and stay 0. */
 void pz_batch_uncounted(pz_batch *batch);
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);
