@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 Fields = dict[str, jax.Array]
 MAX_STATE, MAX_UNDO = 2**30, 256
-OUTCOME = ("changed", "status", "moves", "repeats", "steps", "ended")
 
 
 class Handle(NamedTuple):
@@ -308,19 +307,17 @@ class _Form:
         pictures = [leaf for leaf in encode.leaves(encoder.tree) if leaf.name == "pixels"]
         self.picture_shape = pictures[0].shape if pictures else ()
 
-    def shapes(
-        self, lead: tuple[int, ...], first: jax.ShapeDtypeStruct, final: bool = False
-    ) -> list[jax.ShapeDtypeStruct]:
-        """The results of a call: the first, then records, masks, outcomes, rewards, pictures; then how episodes ended."""
-        seen = [
-            jax.ShapeDtypeStruct((*lead, self.task.layout.record_size), jnp.uint8),
-            jax.ShapeDtypeStruct((*lead, len(self.task.actions)), jnp.bool_),
-            jax.ShapeDtypeStruct((*lead, len(OUTCOME)), jnp.int32),
-            jax.ShapeDtypeStruct(lead, jnp.float32),
-        ]
-        if self.picture:
-            seen.append(jax.ShapeDtypeStruct((*lead, *self.picture_shape), jnp.uint8))
-        return [first, *seen, *([*seen[:2], *seen[4:]] if final else [])]
+    def shapes(self, lead: tuple[int, ...], *, paid: bool = False, final: bool = False) -> list[jax.ShapeDtypeStruct]:
+        """The results of a call behind the first: what is seen, the reward, how the episodes stand; of a step what they have
+        paid; pictures; and what was seen last of those that ended.
+        """
+        records = jax.ShapeDtypeStruct((*lead, self.task.layout.record_size), jnp.uint8)
+        masks = jax.ShapeDtypeStruct((*lead, len(self.task.actions)), jnp.bool_)
+        numbers, flags = jax.ShapeDtypeStruct(lead, jnp.float32), jax.ShapeDtypeStruct(lead, jnp.bool_)
+        pictures = [jax.ShapeDtypeStruct((*lead, *self.picture_shape), jnp.uint8)] if self.picture else []
+        ends = [flags, flags, flags, jax.ShapeDtypeStruct(lead, jnp.int32)]
+        last = [records, masks, *pictures] if final else []
+        return [records, masks, numbers, *ends, *([numbers, numbers] if paid else []), *pictures, *last]
 
     def observe(self, records: jax.Array, pictures: Any) -> Any:  # noqa: ANN401 (as the tree has it)
         """The observations of records."""
@@ -332,10 +329,9 @@ class _Form:
         encoding: Callable[[Any, Fields], Any] = _ENCODE.get(type(self.encoder), _by_callback)
         return encoding(self.encoder, fields)
 
-    def timestep(self, results: list[jax.Array], returns: Any = None) -> Timestep:  # noqa: ANN401 (an array or None)
-        """What a step led to, from the results of its call without the first."""
-        records, mask, outcomes, reward, *rest = results
-        _, status, _, _, steps, ended = (outcomes[..., at] for at in range(len(OUTCOME)))
+    def timestep(self, results: list[jax.Array], total: Any = None) -> Timestep:  # noqa: ANN401 (an array or None)
+        """What a step led to, from the results of its call without the first and without what was paid."""
+        records, mask, reward, terminated, truncated, solved, length, *rest = results
         now = rest.pop(0) if self.picture else None
         final_observation = final_mask = None
         if rest:
@@ -344,11 +340,11 @@ class _Form:
             observation=self.observe(records, now),
             mask=mask,
             reward=reward,
-            terminated=ended == 1,
-            truncated=ended == 2,
-            solved=status > 0,
-            length=steps,
-            episode_return=None if returns is None else returns + reward,
+            terminated=terminated,
+            truncated=truncated,
+            solved=solved,
+            length=length,
+            episode_return=total,
             final_observation=final_observation,
             final_mask=final_mask,
         )
@@ -448,25 +444,28 @@ def _register() -> None:
 
 
 _TOKEN = jax.ShapeDtypeStruct((4,), jnp.uint32)
-
-
-def _call(name: str, shapes: list[jax.ShapeDtypeStruct], *arguments: jax.Array) -> list[jax.Array]:
-    _register()
-    return list(jax.ffi.ffi_call(name, shapes, has_side_effect=True)(*arguments))
+_PAID = slice(8, 10)
+"""Where the results of a step have the returns, before the next step and with this one."""
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _jitted_reset(form: _Form, n: int, token: jax.Array, words: jax.Array) -> tuple[Handle, Timestep]:
-    token, *results = _call("puzzleport_reset", form.shapes((n,), _TOKEN, form.final), token, words)
+    _register()
+    shapes = [_TOKEN, *form.shapes((n,), final=form.final)]
+    token, *results = jax.ffi.ffi_call("puzzleport_reset", shapes, has_side_effect=True)(token, words)
     returns = jnp.zeros(n, jnp.float32)
     return Handle(token, returns), form.timestep(results, returns)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _jitted_step(form: _Form, n: int, handle: Handle, actions: jax.Array) -> tuple[Handle, Timestep]:
-    token, *results = _call("puzzleport_step", form.shapes((n,), _TOKEN, form.final), handle.token, actions)
-    timestep = form.timestep(results, handle.returns)
-    return Handle(token, jnp.where(timestep.done, 0, timestep.episode_return)), timestep
+    _register()
+    shapes = [_TOKEN, *form.shapes((n,), paid=True, final=form.final)]
+    # The returns are written where they were read: in a loop nothing is copied then.
+    step = jax.ffi.ffi_call("puzzleport_step", shapes, has_side_effect=True, input_output_aliases={2: _PAID.start})
+    results = step(handle.token, actions, handle.returns.astype(jnp.float32))
+    returns, total = results[_PAID]
+    return Handle(results[0], returns), form.timestep([*results[1 : _PAID.start], *results[_PAID.stop :]], total)
 
 
 class _Pure(NamedTuple):
@@ -502,7 +501,7 @@ def _call_pure(
             for name, number in task.rewards.numbers(task.spec, task.params).items()
         },
     }
-    shapes = form.shapes(lead, jax.ShapeDtypeStruct((*lead, size), jnp.uint8))
+    shapes = [jax.ShapeDtypeStruct((*lead, size), jnp.uint8), *form.shapes(lead)]
     state, *results = jax.ffi.ffi_call(name, shapes, vmap_method="broadcast_all")(*arguments, **attributes)
     return state, form.timestep(results)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import puzzleport as pp
-from puzzleport.batch import Part
+from puzzleport.blocks import Blocks, Part
 from puzzleport.encode import Leaf, Tree
 from puzzleport.encode.state import State
 from puzzleport.encode.text import Text
@@ -87,17 +87,16 @@ class PuzzleEnv(EnvBase):
         super().__init__(device="cpu", batch_size=torch.Size([n]))
         self.task, self._episodes = task, episodes
         self._next_seed: int | None = None
-        self._size = torch.Size([n])
+        self._size, self._here = torch.Size([n]), (torch.device("cpu"), None)
         self._hook = task.rewards.hook
         apart = episodes.batch.apart
         parts = {"reward": apart.reward, "terminated": apart.terminated, "truncated": apart.truncated}
         parts |= {"done": apart.done, "is_success": apart.solved}
-        self._parts = [(name, *column(part)) for name, part in parts.items()]
-        self._mask = apart.mask
-        self._fields = None
-        if isinstance(task.encoder, State):
-            fields = apart.fields.items()
-            self._fields = [(name, *(part if len(part.shape) > 1 else column(part))) for name, part in fields]
+        parts = {"action_mask": apart.mask, **{name: column(part) for name, part in parts.items()}}
+        fields = apart.fields if isinstance(task.encoder, State) else {}
+        fields = {name: part if len(part.shape) > 1 else column(part) for name, part in fields.items()}
+        self._names, self._fields = list(parts), list(fields)
+        self._blocks = Blocks(episodes.batch.apart_size, [*parts.values(), *fields.values()])
         n_actions = len(task.actions)
         self.observation_spec = Composite(
             observation=spec_of(task.encoder.tree, n),
@@ -122,45 +121,46 @@ class PuzzleEnv(EnvBase):
         self._episodes.start(self._next_seed, None if which is None else which.numpy())
         self._next_seed = None
         result = self.batch.result
-        ended = result.ended[:, None]
+        ended, mask = result.ended[:, None], result.mask.copy()
+        mask[(result.ended != 0) & ~mask.any(axis=1)] = True
         tensors = {
             "terminated": torch.from_numpy(ended == 1),
             "truncated": torch.from_numpy(ended == 2),
             "done": torch.from_numpy(ended != 0),
             "is_success": torch.from_numpy(result.status[:, None] > 0),
+            "action_mask": torch.from_numpy(mask),
+            "observation": tensors_of(self._episodes.observation(), self._size),
         }
-        return self._completed(tensors, tensors_of(self._episodes.observation(), self._size), result.mask.copy())
+        return TensorDict._new_unsafe(tensors, self._size, device=self.device)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        if tensordict.get("_step", None) is not None:
+        if "_step" in tensordict.keys():  # noqa: SIM118 (a TensorDict is no dict)
             raise NotImplementedError("all games are stepped together: there is no _step mask for some of them")
-        # Into fresh memory: what TorchRL keeps must not change with the next step. What follows is most of what this
+        # Into memory of its own: what TorchRL keeps must not change with the next step. What follows is most of what this
         # environment adds to a step of the batch, so no function is called that can be done without.
-        block = self.batch.step_apart(tensordict.get("action").numpy())
-        tensor, array = torch.from_numpy, np.ndarray
-        tensors = {
-            name: tensor(array(shape, dtype, block, offset, strides))
-            for name, shape, dtype, offset, strides in self._parts
-        }
+        block = self._blocks.take()
+        self.batch.step_apart(tensordict.get("action").numpy(), block.memory, choosable=True)
+        seen = [*map(torch.from_numpy, block.arrays)]
+        self._blocks.give(block)
+        tensors: dict[str, Any] = dict(zip(self._names, seen))  # noqa: B905 (the fields follow)
         if self._hook is not None:
-            tensors["reward"] = tensor(self._episodes.paid().astype(np.float32)[:, None])
-        if self._fields is None:
-            observation = tensors_of(self._episodes.observation(), self._size)
+            tensors["reward"] = torch.from_numpy(self._episodes.paid().astype(np.float32)[:, None])
+        if self._fields:
+            fields = dict(zip(self._fields, seen[len(self._names) :], strict=True))
+            tensors["observation"] = TensorDict._new_unsafe(fields, self._size)
         else:
-            fields = {
-                name: tensor(array(shape, dtype, block, offset, strides))
-                for name, shape, dtype, offset, strides in self._fields
-            }
-            observation = TensorDict._new_unsafe(fields, self._size)
-        return self._completed(tensors, observation, self._mask.of(block))
+            tensors["observation"] = tensors_of(self._episodes.observation(), self._size)
+        return TensorDict._new_unsafe(tensors, self._size, device=self._here[0])
 
-    def _completed(self, tensors: dict[str, Any], observation: Any, mask: Array) -> TensorDictBase:  # noqa: ANN401
-        done = tensors["done"].numpy()
-        if np.count_nonzero(done):
-            over = np.flatnonzero(done)
-            mask[over[~mask[over].any(axis=1)]] = True
-        tensors["observation"], tensors["action_mask"] = observation, torch.from_numpy(mask)
-        return TensorDict._new_unsafe(tensors, self._size, device=self.device)
+    def step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        """As ``EnvBase.step``; where nothing unusual is asked for, without its many questions."""
+        held = tensordict.keys()
+        plain = type(tensordict) is TensorDict and not tensordict._has_names() and tensordict.device in self._here
+        unusual = self.run_type_checks or tensordict.batch_size != self._size or "_step" in held or "next" in held
+        if unusual or not plain:
+            return super().step(tensordict)
+        result = self._step(tensordict)
+        return tensordict._set_str("next", result, inplace=False, validated=True, non_blocking=False)
 
     def _step_proc_data(self, next_tensordict_out: TensorDictBase) -> TensorDictBase:
         # Shapes and ends are whole already, and this runs with every step.

@@ -30,9 +30,9 @@ class Row:
     batch: float
     """Batch.step without autoreset."""
     floor: float
-    """EnvBase.step over it, always with the same TensorDict: what TorchRL itself takes."""
+    """The environment's step over it, always with the same TensorDict: what is left without making tensors."""
     env: float
-    """EnvBase.step, with all that is seen in fresh TensorDicts."""
+    """The environment's step, with all that is seen in fresh TensorDicts."""
 
 
 class Floor(PuzzleEnv):

@@ -12,6 +12,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .arguments import array, text, whole
+from .blocks import Part
 from .errors import InvalidAction, InvalidSeed, SessionClosed, UnknownOption, quote, raise_for
 from .game_id import MAX_SEED, GameID, check_seed, episode_seed, names_instance, native_id, parse_game_id, random_seed
 from .limits import (
@@ -54,20 +55,6 @@ class BatchStep:
     steps: Array
     ended: Array
     """0 goes on, 1 terminated (solved or failed), 2 truncated."""
-
-
-class Part(NamedTuple):
-    """An array in a block of bytes."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    offset: int
-    strides: tuple[int, ...]
-
-    def of(self, block: Array) -> Array:
-        """The array in this block."""
-        array: Array = np.ndarray(self.shape, self.dtype, block, self.offset, self.strides)
-        return array
 
 
 class Apart(NamedTuple):
@@ -140,7 +127,7 @@ class Batch:
         self._records = np.zeros((n, self._layout.record_size), np.uint8)[:]
         self._masks = np.zeros((n, len(self.actions)), np.bool_)[:]
         self._outcomes = np.zeros(n, _OUTCOME)[:]
-        self._apart_size = self._records.nbytes + self._masks.nbytes + n * (4 + 4)  # a reward, and four flags
+        self.apart_size = self._records.nbytes + self._masks.nbytes + n * (4 + 4)  # a reward, and four flags
         self._started = False
         outcomes = self._outcomes
         self._result = BatchStep(
@@ -229,19 +216,29 @@ class Batch:
             self._check(code)
         return self._result
 
-    def step_apart(self, actions: Sequence[int] | Array) -> Array:
-        """The same, and a copy of what it led to in one fresh array of bytes: ``apart`` says where.
+    def step_apart(
+        self, actions: Sequence[int] | Array, block: Array | None = None, *, choosable: bool = False
+    ) -> Array:
+        """The same, and a copy of what it led to in one array of ``apart_size`` bytes: ``apart`` says where.
 
         The threads make the copies while they have the games at hand: that is quicker than copying the live arrays.
+
+        Args:
+            actions: one for each slot.
+            block: where to write; a fresh one if None.
+            choosable: in the copy, masks of games that are over have every action where none is legal.
         """
-        given, block = self._checked(actions), np.empty(self._apart_size, np.uint8)
+        given = self._checked(actions)
+        if block is None:
+            block = np.empty(self.apart_size, np.uint8)
         code = lib.pz_batch_step_apart(
             self._handle or self._open(),
             self.num_envs,
             ffi.from_buffer("int64_t[]", given),
             _AUTORESET[self.autoreset],
-            ffi.from_buffer("uint8_t[]", block),
-            self._apart_size,
+            ffi.from_buffer("uint8_t[]", block, require_writable=True),
+            block.nbytes,
+            choosable,
         )
         if code:
             self._check(code)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch/ends.h"
 #include "batch/prefetch.h"
 #include "batch/team.h"
 #include "session/internal.h"
@@ -84,34 +85,46 @@ static bool draw_slot(pz_batch *b, int at, const pz_batch_buffers *to, uint8_t *
     return !error;
 }
 
-static void copy_part(uint8_t *to, const uint8_t *from, int at, size_t size)
+/* What is the same for every slot is copied for a run of them at once. */
+static void copy_part(uint8_t *to, const uint8_t *from, int64_t at, int64_t end, size_t size)
 {
-    if (to) memcpy(to + (size_t)at * size, from + (size_t)at * size, size);
+    if (to) memcpy(to + (size_t)at * size, from + (size_t)at * size, (size_t)(end - at) * size);
 }
 
-static void copy_flag(uint8_t *to, int at, bool flag)
-{
-    if (to) to[at] = flag;
-}
-
-static void copy_slot(const pz_batch *b, int at)
+static void copy_reward(const pz_batch *b, int64_t at, bool ended)
 {
     const pz_batch_copies *to = b->copies;
-    const pz_batch_buffers *from = b->buffers;
-    const pz_outcome *outcome = &from->outcomes[at];
-    const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions, frame = frame_size(from);
-    copy_part(to->records, from->records, at, record);
-    copy_part(to->masks, from->masks, at, mask);
-    if (to->outcomes) to->outcomes[at] = *outcome;
-    if (to->rewards) to->rewards[at] = from->rewards ? (float)from->rewards[at] : 0;
-    copy_flag(to->terminated, at, outcome->ended == PZ_TERMINATED);
-    copy_flag(to->truncated, at, outcome->ended == PZ_TRUNCATED);
-    copy_flag(to->done, at, outcome->ended);
-    copy_flag(to->solved, at, outcome->status > 0);
-    copy_part(to->frames, from->frames, at, frame);
-    copy_part(to->final_records, outcome->ended ? from->final_records : from->records, at, record);
-    copy_part(to->final_masks, outcome->ended ? from->final_masks : from->masks, at, mask);
-    copy_part(to->final_frames, outcome->ended ? from->final_frames : from->frames, at, frame);
+    const float paid = b->buffers->rewards ? (float)b->buffers->rewards[at] : 0;
+    if (to->rewards) to->rewards[at] = paid;
+    if (!to->returns) return;
+    to->totals[at] = to->returns[at] + paid;
+    to->returns[at] = ended ? 0 : to->totals[at];
+}
+
+/* In a mask of a game that is over: all actions, where none is legal. */
+static void open_mask(uint8_t *mask, size_t size)
+{
+    if (!memchr(mask, 1, size)) memset(mask, 1, size);
+}
+
+static void copy_slots(const pz_batch *b, int64_t from, int64_t to)
+{
+    const pz_batch_copies *copies = b->copies;
+    const pz_batch_buffers *now = b->buffers;
+    const size_t record = (size_t)b->layout.record_size, mask = (size_t)b->n_actions, frame = frame_size(now);
+    copy_part(copies->records, now->records, from, to, record);
+    copy_part(copies->masks, now->masks, from, to, mask);
+    copy_part(copies->frames, now->frames, from, to, frame);
+    for (int64_t at = from; at < to; at++) {
+        const pz_outcome *outcome = &now->outcomes[at];
+        const bool ended = outcome->ended;
+        pz_write_ends(&copies->ends, at, outcome);
+        copy_reward(b, at, ended);
+        if (ended && copies->choosable) open_mask(copies->masks + (size_t)at * mask, mask);
+        copy_part(copies->final_records, ended ? now->final_records : now->records, at, at + 1, record);
+        copy_part(copies->final_masks, ended ? now->final_masks : now->masks, at, at + 1, mask);
+        copy_part(copies->final_frames, ended ? now->final_frames : now->frames, at, at + 1, frame);
+    }
 }
 
 static int make_game(const void *context, uint64_t seed, uint64_t episode, pz_session **fresh)
@@ -187,8 +200,19 @@ static void reset_slots(void *context, int64_t from, int64_t to)
         if (b->buffers->rewards) b->buffers->rewards[at] = 0;
         if (!start_episode(b, at)) continue;
         b->buffers->outcomes[at] = *b->slots[at].session->outcome;
-        if (b->copies) copy_slot(b, at);
+        if (b->copies) copy_slots(b, at, at + 1);
     }
+}
+
+/* One number at a time: a wider load right behind the stores of these would have to wait for them. */
+static void copy_outcome(pz_outcome *to, const volatile pz_outcome *from)
+{
+    to->changed = from->changed;
+    to->status = from->status;
+    to->moves = from->moves;
+    to->repeats = from->repeats;
+    to->steps = from->steps;
+    to->ended = from->ended;
 }
 
 /* What a step leads to besides the step itself: a last look and the next episode, or a picture. */
@@ -196,7 +220,7 @@ static void finish_step(pz_batch *b, int at)
 {
     slot *place = &b->slots[at];
     const pz_session *s = place->session;
-    b->buffers->outcomes[at] = *s->outcome;
+    copy_outcome(&b->buffers->outcomes[at], s->outcome);
     place->ended = s->outcome->ended;
     if (!place->ended || b->autoreset != PZ_AUTORESET_SAME_STEP) {
         if (b->buffers->frames) draw_slot(b, at, b->buffers, b->buffers->frames);
@@ -244,9 +268,18 @@ static void fetch_session(const pz_batch *b, int64_t at, int64_t to)
     if (at < to && b->slots[at].session) pz_fetch(b->slots[at].session, offsetof(pz_session, params));
 }
 
+/* What is written there: whoever reads the results of each step has these lines in the caches of another core. */
+static void fetch_results(const pz_batch *b, int64_t at)
+{
+    pz_fetch(&b->buffers->outcomes[at], sizeof *b->buffers->outcomes);
+    if (b->buffers->rewards) pz_fetch(&b->buffers->rewards[at], sizeof *b->buffers->rewards);
+}
+
 static void fetch_game(const pz_batch *b, int64_t at, int64_t to)
 {
-    if (at < to && b->slots[at].session) pz_session_fetch(b->slots[at].session);
+    if (at >= to || !b->slots[at].session) return;
+    pz_session_fetch(b->slots[at].session);
+    fetch_results(b, at);
 }
 
 static void fetch_first(const pz_batch *b, int64_t from, int64_t to)
@@ -272,7 +305,6 @@ static void step_slots(void *context, int64_t from, int64_t to)
                 fetch_session(b, at + SOON, to);
                 fetch_game(b, at + NEXT, to);
                 step_slot(b, at, &guard);
-                if (b->copies) copy_slot(b, at);
             }
         if (!pz_conclude(&guard)) continue;
         b->slots[at].session->fault = guard.error;
@@ -280,6 +312,7 @@ static void step_slots(void *context, int64_t from, int64_t to)
         note_error(b, at, guard.error);
         at++;
     }
+    if (b->copies) copy_slots(b, from, to);
 }
 
 static void draw_slots(void *context, int64_t from, int64_t to)
@@ -328,8 +361,11 @@ static int wrong_size(void)
     return pz_refuse(PZ_ENGINE, "these arrays do not have the size of the batch");
 }
 
+/* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
+static const pz_grain few = {2, 2, 2}, many = {4, 256, 16};
+
 /* Run a job over the slots of a claimed batch. */
-static int run(pz_batch *b, pz_job job, int64_t grain, const pz_batch_copies *copies)
+static int run(pz_batch *b, pz_job job, pz_grain grain, const pz_batch_copies *copies)
 {
     b->copies = copies;
     b->error = PZ_OK;
@@ -486,15 +522,16 @@ int pz_batch_reset_to(pz_batch *b, int64_t n, const uint64_t *seeds, const uint6
         b->slots[at].episode = episodes[at];
         b->slots[at].begun = true;
     }
-    return release(b, run(b, reset_slots, 1, copies));
+    return release(b, run(b, reset_slots, (pz_grain){1, 1, 1}, copies));
 }
 
 int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
 {
-    return pz_batch_step_to(b, n, actions, autoreset, NULL);
+    return pz_batch_step_to(b, n, (pz_actions){.wide = actions}, autoreset, NULL);
 }
 
-int pz_batch_step_apart(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size)
+int pz_batch_step_apart(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size,
+                        bool choosable)
 {
     const int64_t records = b->n * (int64_t)b->layout.record_size, masks = b->n * (int64_t)b->n_actions;
     const int64_t rewards = b->n * (int64_t)sizeof(float);
@@ -503,28 +540,42 @@ int pz_batch_step_apart(pz_batch *b, int64_t n, const int64_t *actions, int auto
     const pz_batch_copies copies = {.records = block,
                                     .rewards = (float *)(block + records),
                                     .masks = block + records + rewards,
-                                    .terminated = flags,
-                                    .truncated = flags + b->n,
-                                    .done = flags + 2 * (int64_t)b->n,
-                                    .solved = flags + 3 * (int64_t)b->n};
-    return pz_batch_step_to(b, n, actions, autoreset, &copies);
+                                    .ends = {.terminated = flags,
+                                             .truncated = flags + b->n,
+                                             .done = flags + 2 * (int64_t)b->n,
+                                             .solved = flags + 3 * (int64_t)b->n},
+                                    .choosable = choosable};
+    return pz_batch_step_to(b, n, (pz_actions){.wide = actions}, autoreset, &copies);
 }
 
-int pz_batch_step_to(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, const pz_batch_copies *copies)
+/* Copy the actions and look whether each exists: without a branch in the loops, so that they take several at once. */
+static bool take_actions(pz_batch *b, pz_actions actions)
+{
+    const uint64_t n_actions = (uint64_t)b->n_actions;
+    const int64_t *wide = actions.wide;
+    const int32_t *narrow = actions.narrow;
+    uint8_t *to = b->actions;
+    uint64_t beyond = 0;
+    uint32_t narrow_beyond = 0;
+    for (int at = 0; wide && at < b->n; at++) {
+        beyond |= (uint64_t)wide[at] >= n_actions;
+        to[at] = (uint8_t)wide[at];
+    }
+    for (int at = 0; !wide && at < b->n; at++) {
+        narrow_beyond |= (uint32_t)narrow[at] >= (uint32_t)n_actions;
+        to[at] = (uint8_t)narrow[at];
+    }
+    return !beyond && !narrow_beyond;
+}
+
+int pz_batch_step_to(pz_batch *b, int64_t n, pz_actions actions, int autoreset, const pz_batch_copies *copies)
 {
     int refused = claim(b);
     if (refused) return refused;
     if (n != b->n) return release(b, wrong_size());
-    uint64_t beyond = 0;
-    for (int at = 0; at < b->n; at++) {
-        const uint64_t action = (uint64_t)actions[at];
-        beyond |= action >= (uint64_t)b->n_actions;
-        b->actions[at] = (uint8_t)action;
-    }
-    if (beyond) return release(b, pz_refuse(PZ_BAD_ACTION, "there is no such action"));
+    if (!take_actions(b, actions)) return release(b, pz_refuse(PZ_BAD_ACTION, "there is no such action"));
     b->autoreset = autoreset;
-    /* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
-    return release(b, run(b, step_slots, b->buffers->frames ? 2 : 16, copies));
+    return release(b, run(b, step_slots, b->buffers->frames ? few : many, copies));
 }
 
 void pz_batch_uncounted(pz_batch *b)
@@ -538,7 +589,7 @@ int pz_batch_pixels(pz_batch *b, int width, int height, int form, uint8_t *out, 
     if (refused) return refused;
     if (size != b->n * picture_bytes(width, height, form)) return release(b, wrong_size());
     b->asked = (pz_batch_buffers){.frames = out, .width = width, .height = height, .form = form};
-    return release(b, run(b, draw_slots, 2, NULL));
+    return release(b, run(b, draw_slots, few, NULL));
 }
 
 int pz_failed_slot(void)

@@ -107,7 +107,7 @@ int pz_rollout(const pz_task *task, int policy, int threads, int64_t episodes, c
     pz_team *t = pz_team_new(threads);
     if (!t) return pz_refuse(PZ_ENGINE, "out of memory");
     pthread_mutex_init(&r.lock, NULL);
-    if (!pz_team_run(t, play_episodes, &r, episodes, 1)) {
+    if (!pz_team_run(t, play_episodes, &r, episodes, (pz_grain){1, 1, 1})) {
         pthread_mutex_init(&r.lock, NULL); /* who had locked it may be gone */
         stop_rollout(&r, pz_refuse(PZ_ENGINE, "the process forked in the middle of this call"));
     }

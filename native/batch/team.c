@@ -24,9 +24,15 @@ static inline void relax(void)
  */
 enum { SPINS = 8000 };
 
+/* Seconds that it takes to move what one number is about from the caches of another core, and back for the next job. */
+static const double moving = 4e-6;
+/* And how far behind the others a member is that something holds up. */
+static const double patience = 16e-6;
+
 typedef struct share {
     _Alignas(64) atomic_int_fast64_t next;
     int64_t end;
+    atomic_bool taken; /* by a member, in this job */
 } share;
 
 typedef struct team_member {
@@ -39,28 +45,108 @@ struct pz_team {
     int members;
     team_member *member;
     share *shares;
+    atomic_int *cores; /* which one worked on a share last, and has in its caches what belongs to it; -1 for none */
     unsigned forks; /* of the process that has the threads: they do not survive a fork */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     atomic_int generation; /* counts jobs; a change is the signal to start */
     atomic_int working;
+    atomic_int sleeping;      /* members who wait for the next job without looking; and whether the caller does */
+    atomic_bool caller_waits; /* for the end of this one: who looks needs no call of the system to be told */
     pz_flag quit, cancelled;
     pz_job run;
     void *context;
-    int64_t grain;
+    pz_grain grain;
 };
+
+/* The next piece of a share; false when none is left. Large ones first, small ones last: so members end together. */
+static bool take_piece(share *s, pz_grain grain, int64_t *from, int64_t *to)
+{
+    *from = atomic_load(&s->next);
+    do {
+        const int64_t left = s->end - *from, part = left / 4;
+        if (left <= 0) return false;
+        const int64_t size = part < grain.least ? grain.least : part > grain.most ? grain.most : part;
+        *to = *from + (size < left ? size : left);
+    } while (!atomic_compare_exchange_weak(&s->next, from, *to));
+    return true;
+}
+
+/* The core that this thread runs on, or -1 where nobody knows. */
+static int this_core(void)
+{
+#ifdef __linux__
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+/* A share for this thread: the one of its core, for a thread may wake up on another one than before; else any. */
+static int take_share(pz_team *t, int number)
+{
+    const int core = this_core();
+    for (int i = 0; i < t->members; i++) {
+        const int at = (number + i) % t->members;
+        if (atomic_load_explicit(&t->cores[at], memory_order_relaxed) == core &&
+            !atomic_exchange(&t->shares[at].taken, true))
+            return at;
+    }
+    int at = number;
+    while (atomic_exchange(&t->shares[at].taken, true)) at = (at + 1) % t->members; /* there is one for each member */
+    atomic_store_explicit(&t->cores[at], core, memory_order_relaxed);
+    return at;
+}
+
+static int64_t left_of(const share *s)
+{
+    return s->end - atomic_load(&s->next);
+}
+
+static void let_it_finish(const share *s, double until)
+{
+    while (left_of(s) > 0 && pz_now() < until)
+        for (int spin = 0; spin < 32; spin++) relax();
+}
+
+static int64_t work_on(const pz_team *t, share *s)
+{
+    int64_t from, to, done = 0;
+    for (; take_piece(s, t->grain, &from, &to); done += to - from) t->run(t->context, from, to);
+    return done;
+}
 
 static void work(pz_team *t, int number)
 {
-    for (int i = 0; i < t->members; i++) {
-        share *s = &t->shares[(number + i) % t->members];
-        for (;;) {
-            int64_t from = atomic_fetch_add(&s->next, t->grain);
-            if (from >= s->end) break;
-            int64_t to = from + t->grain;
-            t->run(t->context, from, to < s->end ? to : s->end);
-        }
+    const int own = take_share(t, number);
+    const double began = pz_now();
+    const int64_t done = work_on(t, &t->shares[own]);
+    const double ended = pz_now();
+    /* Before helping others: where a number is done sooner than moved, give them a chance to come to their end. */
+    const double until = ended - began < moving * (double)done ? ended + patience : ended;
+    for (int i = 1; i < t->members; i++) {
+        share *s = &t->shares[(own + i) % t->members];
+        let_it_finish(s, until);
+        work_on(t, s);
     }
+}
+
+/* Both sides first say what they do and then look, so that nobody falls asleep over news. */
+static void sleep_until_next(pz_team *t, int seen)
+{
+    pthread_mutex_lock(&t->lock);
+    atomic_fetch_add(&t->sleeping, 1);
+    while (atomic_load(&t->generation) == seen && !t->quit) pthread_cond_wait(&t->wake, &t->lock);
+    atomic_fetch_sub(&t->sleeping, 1);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void wake_sleepers(pz_team *t)
+{
+    if (!atomic_load(&t->sleeping)) return;
+    pthread_mutex_lock(&t->lock);
+    pthread_cond_broadcast(&t->wake);
+    pthread_mutex_unlock(&t->lock);
 }
 
 static void *member(void *argument)
@@ -71,13 +157,11 @@ static void *member(void *argument)
     pz_become_worker(&t->cancelled);
     for (;;) {
         for (int spin = 0; spin < SPINS && atomic_load(&t->generation) == seen && !t->quit; spin++) relax();
-        pthread_mutex_lock(&t->lock);
-        while (atomic_load(&t->generation) == seen && !t->quit) pthread_cond_wait(&t->wake, &t->lock);
+        if (atomic_load(&t->generation) == seen) sleep_until_next(t, seen);
         seen = atomic_load(&t->generation);
-        pthread_mutex_unlock(&t->lock);
         if (t->quit) return NULL;
         work(t, self->number);
-        if (atomic_fetch_sub(&t->working, 1) == 1) {
+        if (atomic_fetch_sub(&t->working, 1) == 1 && atomic_load(&t->caller_waits)) {
             pthread_mutex_lock(&t->lock);
             pthread_cond_signal(&t->done);
             pthread_mutex_unlock(&t->lock);
@@ -103,6 +187,8 @@ static void team_start(pz_team *t)
     pthread_cond_init(&t->done, NULL);
     atomic_store(&t->generation, 0);
     atomic_store(&t->working, 0);
+    atomic_store(&t->sleeping, 0);
+    atomic_store(&t->caller_waits, false);
     t->quit = false;
     int started = 1;
     for (; started < t->members; started++) {
@@ -112,6 +198,14 @@ static void team_start(pz_team *t)
     t->members = started; /* with fewer threads the work still gets done */
 }
 
+static void free_team(pz_team *t)
+{
+    free(t->member);
+    free(t->shares);
+    free(t->cores);
+    free(t);
+}
+
 pz_team *pz_team_new(int threads)
 {
     pz_team *t = calloc(1, sizeof *t);
@@ -119,12 +213,12 @@ pz_team *pz_team_new(int threads)
     t->members = threads > 0 ? threads : processors();
     t->member = calloc((size_t)t->members, sizeof *t->member);
     t->shares = aligned_alloc(_Alignof(share), (size_t)t->members * sizeof *t->shares);
-    if (!t->member || !t->shares) {
-        free(t->member);
-        free(t->shares);
-        free(t);
+    t->cores = malloc((size_t)t->members * sizeof *t->cores);
+    if (!t->member || !t->shares || !t->cores) {
+        free_team(t);
         return NULL;
     }
+    for (int i = 0; i < t->members; i++) atomic_init(&t->cores[i], -1);
     team_start(t);
     return t;
 }
@@ -139,9 +233,7 @@ void pz_team_free(pz_team *t)
         pthread_mutex_unlock(&t->lock);
         for (int i = 1; i < t->members; i++) pthread_join(t->member[i].thread, NULL);
     }
-    free(t->member);
-    free(t->shares);
-    free(t);
+    free_team(t);
 }
 
 bool pz_wait_a_moment(pthread_cond_t *condition, pthread_mutex_t *lock)
@@ -153,7 +245,24 @@ bool pz_wait_a_moment(pthread_cond_t *condition, pthread_mutex_t *lock)
     return pthread_cond_timedwait(condition, lock, &until) != 0;
 }
 
-bool pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, int64_t grain)
+/* False in the child of a fork that came meanwhile. */
+static bool wait_for_end(pz_team *t)
+{
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->caller_waits, true);
+    while (atomic_load(&t->working)) {
+        if (!pz_wait_a_moment(&t->done, &t->lock)) continue;
+        pthread_mutex_unlock(&t->lock);
+        if (pz_interrupted && pz_interrupted()) t->cancelled = true;
+        if (t->forks != pz_forks) return false;
+        pthread_mutex_lock(&t->lock);
+    }
+    atomic_store(&t->caller_waits, false);
+    pthread_mutex_unlock(&t->lock);
+    return true;
+}
+
+bool pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, pz_grain grain)
 {
     if (t->forks != pz_forks) team_start(t);
     t->run = run;
@@ -162,31 +271,21 @@ bool pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, int64_t grain
     for (int i = 0; i < t->members; i++) {
         atomic_store(&t->shares[i].next, n * i / t->members);
         t->shares[i].end = n * (i + 1) / t->members;
+        atomic_store(&t->shares[i].taken, false);
     }
     t->cancelled = false;
-    if (t->members == 1 || n <= grain) {
-        work(t, 0);
+    if (t->members == 1 || n <= grain.alone) {
+        run(context, 0, n);
         return true;
     }
-    pthread_mutex_lock(&t->lock);
     atomic_store(&t->working, t->members - 1);
     atomic_fetch_add(&t->generation, 1);
-    pthread_cond_broadcast(&t->wake);
-    pthread_mutex_unlock(&t->lock);
+    wake_sleepers(t);
     work(t, 0);
     for (int spin = 0; spin < SPINS && atomic_load(&t->working); spin++) relax();
     /* A signal handler may have forked: in the child there is nobody to wait for, nor to unlock the lock. */
     if (t->forks != pz_forks) return false;
-    pthread_mutex_lock(&t->lock);
-    while (atomic_load(&t->working)) {
-        if (!pz_wait_a_moment(&t->done, &t->lock)) continue;
-        pthread_mutex_unlock(&t->lock);
-        if (pz_interrupted && pz_interrupted()) t->cancelled = true;
-        if (t->forks != pz_forks) return false;
-        pthread_mutex_lock(&t->lock);
-    }
-    pthread_mutex_unlock(&t->lock);
-    return true;
+    return !atomic_load(&t->working) || wait_for_end(t);
 }
 
 int pz_team_size(const pz_team *t)

@@ -19,16 +19,24 @@
 typedef struct pz_team pz_team;
 typedef void (*pz_job)(void *context, int64_t from, int64_t to);
 
+/*
+ * How many numbers a member takes at once: a quarter of what is left of a share, within these bounds. Up to alone of
+ * them are not worth sharing.
+ */
+typedef struct pz_grain {
+    int64_t least, most, alone;
+} pz_grain;
+
 /* 0 threads means one for each core that we may use. NULL when there is no memory. */
 pz_team *pz_team_new(int threads);
 void pz_team_free(pz_team *team);
 int pz_team_size(const pz_team *team);
 
 /*
- * Run a job in pieces of grain numbers, and wait for its end. False in the child of a fork in the middle of it: what
+ * Run a job in pieces, and wait for its end. False in the child of a fork in the middle of it: what
  * the other threads had in hand stays undone.
  */
-bool pz_team_run(pz_team *team, pz_job run, void *context, int64_t n, int64_t grain);
+bool pz_team_run(pz_team *team, pz_job run, void *context, int64_t n, pz_grain grain);
 
 /* Set by anyone who wants the job to end early, and by Ctrl-C; cleared when the next one starts. */
 pz_flag *pz_team_cancelled(pz_team *team);

@@ -21,7 +21,7 @@ typedef struct entry {
     pz_batch_buffers buffers;
     int n, n_actions;
     size_t record_size;
-    int64_t *actions;
+    uint8_t *begun;
     uint64_t *first, *seeds, *episodes;
 } entry;
 
@@ -44,7 +44,7 @@ static uint32_t this_process(void)
 
 static void free_entry(entry *e)
 {
-    free(e->actions);
+    free(e->begun);
     free(e->first);
     free(e->seeds);
     free(e->episodes);
@@ -82,11 +82,11 @@ int pz_xla_open(pz_batch *batch, const pz_batch_buffers *buffers, int n, int n_a
                  .n = n,
                  .n_actions = n_actions,
                  .record_size = (size_t)pz_batch_layout(batch)->record_size,
-                 .actions = malloc(size),
+                 .begun = malloc((size_t)n),
                  .first = malloc(size),
                  .seeds = malloc(size),
                  .episodes = malloc(size)};
-    if (!e->actions || !e->first || !e->seeds || !e->episodes) {
+    if (!e->begun || !e->first || !e->seeds || !e->episodes) {
         free_entry(e);
         return pz_refuse(PZ_ENGINE, "out of memory");
     }
@@ -151,30 +151,28 @@ static void leave(entry *e)
 }
 
 /*
- * Results: token, records, masks, outcomes, rewards, pictures if there are any; then the ends of all but outcomes and
- * rewards, if wanted.
+ * Results: token, records, masks, rewards, ends; of a step returns and totals; pictures if there are any; and the last
+ * records, masks and pictures of episodes that ended, if wanted.
  */
-static bool find_outputs(const xla_call *call, const entry *e, uint32_t **token, pz_batch_copies *out)
+static bool find_outputs(const xla_call *call, const entry *e, bool step, uint32_t **token, pz_batch_copies *out)
 {
-    const xla_buffers *results = &call->results;
     const pz_batch_buffers *from = &e->buffers;
     const int64_t n = e->n, records = n * (int64_t)e->record_size, masks = n * e->n_actions;
     const int64_t frames = n * from->width * from->height * (from->form & PZ_PICTURE_GREY ? 1 : 3);
-    int64_t at = 0;
-    *token = xla_data_of(results, at++, XLA_U32, PZ_XLA_TOKEN);
-    *out = (pz_batch_copies){.records = xla_data_of(results, at, XLA_U8, records),
-                             .masks = xla_data_of(results, at + 1, XLA_BOOL, masks),
-                             .outcomes = xla_data_of(results, at + 2, XLA_S32, n * 6),
-                             .rewards = xla_data_of(results, at + 3, XLA_F32, n)};
-    at += 4;
-    if (from->frames) out->frames = xla_data_of(results, at++, XLA_U8, frames);
-    if (!*token || !out->records || !out->masks || !out->outcomes || !out->rewards) return false;
-    if (from->frames && !out->frames) return false;
-    if (at == results->size) return true;
-    out->final_records = xla_data_of(results, at++, XLA_U8, records);
-    out->final_masks = xla_data_of(results, at++, XLA_BOOL, masks);
-    if (from->frames) out->final_frames = xla_data_of(results, at++, XLA_U8, frames);
-    return out->final_records && out->final_masks && (!from->frames || out->final_frames) && at == results->size;
+    xla_results results = {.all = &call->results, .complete = true};
+    *token = xla_next(&results, XLA_U32, PZ_XLA_TOKEN);
+    *out = (pz_batch_copies){.records = xla_next(&results, XLA_U8, records)};
+    out->masks = xla_next(&results, XLA_BOOL, masks);
+    out->rewards = xla_next(&results, XLA_F32, n);
+    out->ends = xla_next_ends(&results, n);
+    if (step) out->returns = xla_next(&results, XLA_F32, n);
+    if (step) out->totals = xla_next(&results, XLA_F32, n);
+    if (from->frames) out->frames = xla_next(&results, XLA_U8, frames);
+    if (results.at == call->results.size) return results.complete;
+    out->final_records = xla_next(&results, XLA_U8, records);
+    out->final_masks = xla_next(&results, XLA_BOOL, masks);
+    if (from->frames) out->final_frames = xla_next(&results, XLA_U8, frames);
+    return results.complete && results.at == call->results.size;
 }
 
 /* After a call that went well. */
@@ -194,21 +192,32 @@ static xla_error *failed(const xla_call *call, entry *e, int error)
     return xla_pass_on(call, error, where);
 }
 
+/* Before anything of the batch has moved on: the handle stays good. */
+static xla_error *no_such_action(const xla_call *call, const entry *e, pz_actions actions)
+{
+    int at = 0;
+    int64_t action;
+    do action = actions.wide ? actions.wide[at] : actions.narrow[at];
+    while (action >= 0 && action < e->n_actions && ++at < e->n);
+    return xla_refuse(call, XLA_INVALID_ARGUMENT, "puzzleport: slot %d: the action %lld; the actions are 0 to %d", at,
+                      (long long)action, e->n_actions - 1);
+}
+
 static xla_error *step_entry(const xla_call *call, entry *e)
 {
     uint32_t *token;
     pz_batch_copies out;
-    if (!find_outputs(call, e, &token, &out) || !xla_read_actions(call, 1, e->n, e->actions))
+    const pz_actions actions = {.wide = xla_data_of(&call->arguments, 1, XLA_S64, e->n),
+                                .narrow = xla_data_of(&call->arguments, 1, XLA_S32, e->n)};
+    const float *returns = xla_data_of(&call->arguments, 2, XLA_F32, e->n);
+    if (!returns || !find_outputs(call, e, true, &token, &out) || (!actions.wide && !actions.narrow))
         return xla_refuse(call, XLA_INVALID_ARGUMENT,
                           "puzzleport: this handle is of an environment with %d games of another form", e->n);
     if (!e->started)
         return xla_refuse(call, XLA_FAILED_PRECONDITION, "puzzleport: reset the environment before its first step");
-    for (int at = 0; at < e->n; at++)
-        if (e->actions[at] < 0 || e->actions[at] >= e->n_actions)
-            return xla_refuse(call, XLA_INVALID_ARGUMENT,
-                              "puzzleport: slot %d: the action %lld; the actions are 0 to %d", at,
-                              (long long)e->actions[at], e->n_actions - 1);
-    int error = pz_batch_step_to(e->batch, e->n, e->actions, PZ_AUTORESET_SAME_STEP, &out);
+    if (returns != out.returns) memcpy(out.returns, returns, (size_t)e->n * sizeof *returns);
+    int error = pz_batch_step_to(e->batch, e->n, actions, PZ_AUTORESET_SAME_STEP, &out);
+    if (error == PZ_BAD_ACTION) return no_such_action(call, e, actions);
     if (error) return failed(call, e, error);
     write_token(e, token);
     return NULL;
@@ -220,11 +229,10 @@ static xla_error *reset_entry(const xla_call *call, entry *e)
     uint32_t *token;
     pz_batch_copies out;
     const uint32_t *words = xla_data_of(&call->arguments, 1, XLA_U32, 3 * (int64_t)e->n);
-    if (!find_outputs(call, e, &token, &out) || !words)
+    if (!find_outputs(call, e, false, &token, &out) || !words)
         return xla_refuse(call, XLA_INVALID_ARGUMENT,
                           "puzzleport: this handle is of an environment with %d games of another form", e->n);
-    uint8_t *begun = (uint8_t *)e->actions; /* which is free between two steps */
-    int error = pz_batch_streams(e->batch, e->n, e->seeds, e->episodes, begun);
+    int error = pz_batch_streams(e->batch, e->n, e->seeds, e->episodes, e->begun);
     if (error) return failed(call, e, error);
     for (int at = 0; at < e->n; at++, words += 3) {
         if (words[2] > 1)
@@ -233,7 +241,7 @@ static xla_error *reset_entry(const xla_call *call, entry *e)
         if (words[2]) {
             e->seeds[at] = words[0] | (uint64_t)words[1] << 32;
             e->episodes[at] = 0;
-        } else if (begun[at]) {
+        } else if (e->begun[at]) {
             e->episodes[at]++;
         } else {
             e->seeds[at] = e->first[at];

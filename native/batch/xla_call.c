@@ -90,6 +90,22 @@ void *xla_data_of(const xla_buffers *buffers, int64_t at, int type, int64_t item
     return buffer && xla_items_of(buffer) == items ? buffer->data : NULL;
 }
 
+void *xla_next(xla_results *results, int type, int64_t items)
+{
+    void *data = xla_data_of(results->all, results->at++, type, items);
+    results->complete &= data != NULL;
+    return data;
+}
+
+pz_ends xla_next_ends(xla_results *results, int64_t n)
+{
+    pz_ends ends = {.terminated = xla_next(results, XLA_BOOL, n)};
+    ends.truncated = xla_next(results, XLA_BOOL, n);
+    ends.solved = xla_next(results, XLA_BOOL, n);
+    ends.lengths = xla_next(results, XLA_S32, n);
+    return ends;
+}
+
 bool xla_read_actions(const xla_call *call, int64_t at, int64_t n, int64_t *actions)
 {
     const int32_t *narrow = xla_data_of(&call->arguments, at, XLA_S32, n);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "batch.h"
+
 enum { XLA_MAJOR = 0, XLA_MINOR = 3 };
 
 enum xla_type { XLA_BOOL = 1, XLA_S32 = 4, XLA_S64 = 5, XLA_U8 = 6, XLA_U32 = 8, XLA_F32 = 11, XLA_F64 = 12 };
@@ -130,6 +132,16 @@ int64_t xla_items_of(const xla_buffer *buffer);
 /* The buffer at this place if it is of this type, else NULL; and its data if it has so many items. */
 const xla_buffer *xla_buffer_at(const xla_buffers *buffers, int64_t at, int type);
 void *xla_data_of(const xla_buffers *buffers, int64_t at, int type, int64_t items);
+
+/* Results one after the other; complete stays true while each is there, with its type and its number of items. */
+typedef struct xla_results {
+    const xla_buffers *all;
+    int64_t at;
+    bool complete;
+} xla_results;
+void *xla_next(xla_results *results, int type, int64_t items);
+/* Those that say how n episodes stand, but for done: terminated, truncated, solved, lengths. */
+pz_ends xla_next_ends(xla_results *results, int64_t n);
 bool xla_read_actions(const xla_call *call, int64_t at, int64_t n, int64_t *actions);
 
 /* A copy, to be freed. NULL where it is empty: all texts that may be missing are never empty. */

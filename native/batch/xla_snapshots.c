@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch/ends.h"
 #include "batch/team.h"
 #include "batch/xla_call.h"
 #include "session/internal.h"
@@ -18,6 +19,7 @@ typedef struct pure_call {
     const uint32_t *words;
     const uint8_t *from;
     pz_snapshot_view to; /* of the first game */
+    pz_ends ends;
     int64_t record_size, n_actions, frame_size;
     pthread_mutex_t lock;
     int error;
@@ -60,7 +62,7 @@ static bool read_task(const xla_call *call, pure_call *p)
     return !error;
 }
 
-/* Results: states, records, masks, outcomes, rewards, and pictures if wanted. */
+/* Results: states, records, masks, rewards, ends, and pictures if wanted. */
 static bool find_pure_outputs(const xla_call *call, pure_call *p)
 {
     const xla_buffer *states = xla_buffer_at(&call->results, 0, XLA_U8);
@@ -68,35 +70,39 @@ static bool find_pure_outputs(const xla_call *call, pure_call *p)
     p->room = states->dims[states->rank - 1];
     p->n = 1;
     for (int64_t d = 0; d + 1 < states->rank; d++) p->n *= states->dims[d];
-    p->to = (pz_snapshot_view){.bytes = states->data,
-                               .record = xla_data_of(&call->results, 1, XLA_U8, p->n * p->record_size),
-                               .mask = xla_data_of(&call->results, 2, XLA_BOOL, p->n * p->n_actions),
-                               .outcome = xla_data_of(&call->results, 3, XLA_S32, p->n * 6),
-                               .reward = xla_data_of(&call->results, 4, XLA_F32, p->n),
+    xla_results results = {.all = &call->results, .complete = true};
+    p->to = (pz_snapshot_view){.bytes = xla_next(&results, XLA_U8, p->n * p->room),
                                .width = (int)xla_int_attribute(call, "width"),
                                .height = (int)xla_int_attribute(call, "height"),
                                .form = (int)xla_int_attribute(call, "form")};
-    if (!p->to.record || !p->to.mask || !p->to.outcome || !p->to.reward) return false;
-    if (call->results.size == 5) return true;
+    p->to.record = xla_next(&results, XLA_U8, p->n * p->record_size);
+    p->to.mask = xla_next(&results, XLA_BOOL, p->n * p->n_actions);
+    p->to.reward = xla_next(&results, XLA_F32, p->n);
+    p->ends = xla_next_ends(&results, p->n);
+    if (results.at == call->results.size) return results.complete;
     p->frame_size = (int64_t)p->to.width * p->to.height * (p->to.form & PZ_PICTURE_GREY ? 1 : 3);
-    p->to.frame = xla_data_of(&call->results, 5, XLA_U8, p->n * p->frame_size);
-    return p->to.frame != NULL;
+    p->to.frame = xla_next(&results, XLA_U8, p->n * p->frame_size);
+    return results.complete;
 }
 
-static pz_snapshot_view view_of(const pure_call *p, int64_t at)
+static pz_snapshot_view view_of(const pure_call *p, int64_t at, pz_outcome *outcome)
 {
     pz_snapshot_view view = p->to;
+    view.outcome = outcome;
     view.bytes += at * p->room;
     view.record += at * p->record_size;
     view.mask += at * p->n_actions;
-    view.outcome += at;
     view.reward += at;
     if (view.frame) view.frame += at * p->frame_size;
     return view;
 }
 
-static void note_failure(pure_call *p, int64_t at, int error)
+static void conclude(pure_call *p, int64_t at, int error, const pz_outcome *outcome)
 {
+    if (!error) {
+        pz_write_ends(&p->ends, at, outcome);
+        return;
+    }
     pthread_mutex_lock(&p->lock);
     if (!p->error || at < p->failed_at) {
         p->error = error;
@@ -110,9 +116,10 @@ static void step_snapshots(void *context, int64_t from, int64_t to)
 {
     pure_call *p = context;
     for (int64_t at = from; at < to; at++) {
-        const pz_snapshot_view out = view_of(p, at);
+        pz_outcome outcome;
+        const pz_snapshot_view out = view_of(p, at, &outcome);
         int error = pz_snapshot_step(&p->task, p->from + at * p->room, p->room, p->actions[at], &out);
-        if (error) note_failure(p, at, error);
+        conclude(p, at, error, &outcome);
     }
 }
 
@@ -121,10 +128,11 @@ static void start_snapshots(void *context, int64_t from, int64_t to)
     pure_call *p = context;
     for (int64_t at = from; at < to; at++) {
         const uint32_t *words = p->words + 3 * at;
-        const pz_snapshot_view out = view_of(p, at);
+        pz_outcome outcome;
+        const pz_snapshot_view out = view_of(p, at, &outcome);
         int error = words[2] != 1 ? pz_refuse(PZ_BAD_ID, "a seed is a whole number from 0 on")
                                   : pz_snapshot_start(&p->task, words[0] | (uint64_t)words[1] << 32, p->room, &out);
-        if (error) note_failure(p, at, error);
+        conclude(p, at, error, &outcome);
     }
 }
 
@@ -136,7 +144,7 @@ static void run(pure_call *p, pz_job job, bool alone)
 {
     if (!alone && p->n > 1 && !pthread_mutex_trylock(&team_lock)) {
         if (!team) team = pz_team_new(0);
-        if (team) pz_team_run(team, job, p, p->n, 4);
+        if (team) pz_team_run(team, job, p, p->n, (pz_grain){4, 4, 4});
         alone = !team;
         pthread_mutex_unlock(&team_lock);
         if (!alone) return;

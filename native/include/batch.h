@@ -27,18 +27,31 @@ typedef struct pz_batch_buffers {
         frames_size; /* bytes of room in each; final_ ones have the same */
 } pz_batch_buffers;
 
+typedef struct pz_ends {
+    uint8_t *terminated, *truncated, *done, *solved; /* each 0 or 1 */
+    int32_t *lengths;
+} pz_ends;
+
 /*
- * Where a call also copies what it led to, slot by slot, on the thread that has the slot at hand: one thread that had
- * to fetch all this from the caches of the others would cost more than it copies. final_ ones hold what is seen now
+ * Where a call also copies what it led to, on the threads that have the slots at hand: one thread that had to fetch all
+ * this from the caches of the others would cost more than it copies. final_ ones hold what is seen now
  * where no episode ended. Any may be NULL.
  */
 typedef struct pz_batch_copies {
     uint8_t *records, *masks;
-    pz_outcome *outcomes;
     float *rewards;
-    uint8_t *terminated, *truncated, *done, *solved; /* each 0 or 1 */
+    pz_ends ends;
+    /* What episodes have paid: before this step and, in the same place, for the next one; and with this step. */
+    float *returns, *totals;
     uint8_t *frames, *final_records, *final_masks, *final_frames;
+    bool choosable; /* where a game is over and nothing is legal, its mask here has every action */
 } pz_batch_copies;
+
+/* One action for each slot, in numbers of either size; the other is NULL. */
+typedef struct pz_actions {
+    const int64_t *wide;
+    const int32_t *narrow;
+} pz_actions;
 
 /* What is played and how. With a seed or a description, every episode plays that one instance. */
 typedef struct pz_task {
@@ -74,10 +87,10 @@ int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autore
 /* The same with copies; NULL for none. */
 int pz_batch_reset_to(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which,
                       const pz_batch_copies *copies);
-int pz_batch_step_to(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, const pz_batch_copies *copies);
+int pz_batch_step_to(pz_batch *batch, int64_t n, pz_actions actions, int autoreset, const pz_batch_copies *copies);
 /* A step with copies in one block, of as many bytes: records, rewards, masks, terminated, truncated, done, solved. */
-int pz_batch_step_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block,
-                        int64_t size);
+int pz_batch_step_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size,
+                        bool choosable);
 /* From now on nobody reads outcome.repeats: where no limit does either, they are not counted, and stay 0. */
 void pz_batch_uncounted(pz_batch *batch);
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);

@@ -297,6 +297,7 @@ void pz_session_fetch(const pz_session *s)
     pz_fetch(s->trial_ui, 128);
     pz_fetch(s->ds, 64);
     pz_fetch(s->pool, 256);
+    pz_fetch(s->mask, (size_t)s->n_actions);
     pz_fetch(s->record, (size_t)s->layout->record_size);
     pz_fetch(s->trial_record, (size_t)s->layout->record_size);
 }

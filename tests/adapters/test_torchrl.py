@@ -73,6 +73,52 @@ def test_what_was_kept_does_not_change():
     assert torch.equal(first["observation", "tiles"], kept)
 
 
+def test_what_is_held_in_any_form_does_not_change_while_memory_is_used_again():
+    env = PuzzleEnv("fifteen", "2x2", num_envs=4, max_steps=7, rewards=pp.Rewards(step=-0.5, no_effect=-0.25))
+    env.set_seed(1)
+    data = env.reset()
+    weights = torch.ones(4, 1, requires_grad=True)
+    held, graphs, places = [], [], set()
+    for step in range(150):
+        data = env.step(data.set("action", torch.full((4,), step % 4)))
+        seen = data["next"]
+        places.add(seen["reward"].data_ptr())
+        forms = [
+            lambda seen: seen["observation", "tiles"][1:],
+            lambda seen: seen["reward"].numpy(),
+            lambda seen: seen["action_mask"].view(torch.uint8),
+            lambda seen: np.asarray(seen["done"]),
+        ]
+        if step % 3 == 0:
+            kept = forms[step % len(forms)](seen)
+            held.append((kept, np.asarray(kept).copy()))
+        if step % 10 == 0:  # autograd alone holds the reward now
+            graphs.append(((weights * seen["reward"]).sum(), seen["reward"].clone()))
+        data = env.maybe_reset(step_mdp(data))
+        del seen
+    assert len(places) < 150
+    assert all(np.array_equal(np.asarray(kept), before) for kept, before in held)
+    for graph, reward in graphs:
+        weights.grad = None
+        graph.backward()
+        assert torch.equal(weights.grad, reward)
+    env.close()
+
+
+def test_a_step_with_more_in_it_is_that_of_torchrl():
+    env = PuzzleEnv("net", "2x2", num_envs=2)
+    data = env.reset().set("action", torch.zeros(2, dtype=torch.int64))
+    preset = data.clone().set("next", {"mark": torch.ones(2)})
+    following = env.step(preset)["next"]
+    assert following["mark"].all()
+    assert "reward" in following
+    with pytest.raises(NotImplementedError, match="stepped together"):
+        env.step(data.clone().set("_step", torch.tensor([True, False])))
+    with pytest.raises(RuntimeError, match="shape"):
+        env.step(data[:1])
+    env.close()
+
+
 def test_seeds_give_the_same_games():
     env = masked_env("fifteen", "2x2", num_envs=4)
     starts = []
