@@ -255,6 +255,19 @@ static void fill_row(const pz_canvas *canvas, side **active, crossing *crossings
     }
 }
 
+/* The same for rows that cross two sides only, as all of a convex polygon do. */
+static void fill_between(const pz_canvas *canvas, side *a, side *b, int y, int end, pz_rect in, const pz_ink *ink)
+{
+    int64_t x1 = a->x + UINT32_MAX, x2 = b->x + UINT32_MAX;
+    uint8_t *row = canvas->pixels + y * canvas->stride;
+    for (; y < end; y++, x1 += a->slope, x2 += b->slope, row += canvas->stride) {
+        const int one = (int)(x1 >> 32), other = (int)(x2 >> 32);
+        const int from = larger(smaller(one, other), in.left), to = smaller(larger(one, other), in.right);
+        if (from < to) fill_run(row + (ptrdiff_t)from * 3, ink, to - from);
+    }
+    a->x = x1 - UINT32_MAX, b->x = x2 - UINT32_MAX;
+}
+
 /* Between two rows in which a side begins or ends, all rows cross the same sides. */
 static void fill_sides(const pz_canvas *canvas, side *sides, side **active, crossing *crossings, int n, pz_rect in,
                        const uint8_t *rgb)
@@ -271,7 +284,10 @@ static void fill_sides(const pz_canvas *canvas, side *sides, side **active, cros
             end = smaller(end, sides[i].bottom);
             active[found++] = &sides[i];
         }
-        for (int row = y; row < end; row++) fill_row(canvas, active, crossings, found, row, in, &ink);
+        if (found == 2)
+            fill_between(canvas, active[0], active[1], y, end, in, &ink);
+        else
+            for (int row = y; row < end; row++) fill_row(canvas, active, crossings, found, row, in, &ink);
     }
 }
 
@@ -400,6 +416,14 @@ static int coverage_of(const disc_row *row, int dx)
     return dx <= row->full ? UINT8_MAX : dx < row->end ? row->cells[dx - row->full - 1] : 0;
 }
 
+static inline void cover(uint8_t *pixel, const uint8_t *rgb, int coverage)
+{
+    if (coverage == UINT8_MAX)
+        put(pixel, rgb);
+    else
+        blend(pixel, rgb, coverage);
+}
+
 /*
  * Paint a disc around the centre of pixel (x, y). Of what lies inside the smaller disc nothing is painted: with a hole
  * also its rim is left out, and otherwise only what it covers wholly, because it will be painted over.
@@ -433,20 +457,17 @@ static void fill_disc(const pz_canvas *canvas, int x, int y, int radius, int sma
                 fill_run(rows[i] + (ptrdiff_t)left * 3, &ink, right - left);
             if (!hole) start = row.full + 1;
         }
+        const bool inside = x - row.end >= clip.left && x + row.end <= clip.right;
         for (int dx = start; dx < row.end; dx++) {
             int coverage = coverage_of(&row, dx);
             if (hole) coverage -= coverage_of(&within, dx);
             if (coverage <= 0) continue;
-            const int columns[2] = {x - dx, x + dx};
-            for (int i = 0; i < n_rows; i++)
-                for (int k = 0; k < (dx ? 2 : 1); k++) {
-                    if (columns[k] < clip.left || columns[k] >= clip.right) continue;
-                    uint8_t *pixel = rows[i] + (ptrdiff_t)columns[k] * 3;
-                    if (coverage == UINT8_MAX)
-                        put(pixel, rgb);
-                    else
-                        blend(pixel, rgb, coverage);
-                }
+            const bool left = inside || (x - dx >= clip.left && x - dx < clip.right);
+            const bool right = dx && (inside || (x + dx >= clip.left && x + dx < clip.right));
+            for (int i = 0; i < n_rows; i++) {
+                if (left) cover(rows[i] + (ptrdiff_t)(x - dx) * 3, rgb, coverage);
+                if (right) cover(rows[i] + (ptrdiff_t)(x + dx) * 3, rgb, coverage);
+            }
         }
     }
 }
