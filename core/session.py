@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from enum import IntEnum
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -175,7 +175,8 @@ class Session:
         """Own a native session: free it when we go, and give it our buffers to write to."""
         self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
         self._pointer = self._handle  # so that a call in another thread keeps alive what it works on
-        self._picture: tuple[Any, ...] = (None, None)  # the last one asked for, and what draws it
+        # The last one asked for, and what draws it.
+        self._picture: tuple[object, Callable[[Session], Picture]] = None, _painter(128, 128, False, False)
         self._ahead: tuple[str, float, Any] | None = None  # what makes games ahead, with these parameters and timeout
         native = lib.pz_session_puzzle(pointer)
         self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
@@ -651,15 +652,15 @@ def _text(pointer: Any) -> str:  # noqa: ANN401 (a cffi pointer)
     return chars
 
 
+@lru_cache(64)
 def _painter(width: int, height: int, channels_first: bool, grey: bool) -> Callable[[Session], Picture]:
     """What draws any session in one size and form; it looks nothing up, because it runs with every step."""
     shape, form = picture_shape(width, height, channels_first, grey), picture_form(channels_first, grey)
     empty, byte, from_buffer, draw = np.empty, np.dtype(np.uint8), ffi.from_buffer, lib.pz_session_pixels
-    buffer = ffi.typeof("uint8_t[]")
 
     def paint(session: Session) -> Picture:
         picture = empty(shape, byte)
-        code = draw(session._pointer or session._open(), width, height, form, from_buffer(buffer, picture))
+        code = draw(session._pointer or session._open(), width, height, form, from_buffer("uint8_t[]", picture))
         if code:
             session._check(code, "pixels")
         return picture
