@@ -21,7 +21,6 @@ typedef struct pz_mark {
 
 typedef struct pz_entry {
     int start;                      /* of its mark */
-    unsigned hash;                  /* set where two recordings differ */
     pz_rect box;                    /* the mark's own, to look through them all quickly */
 } pz_entry;
 
@@ -42,7 +41,8 @@ void pz_recording_clear(pz_recording *recording);
 void pz_recording_drop(pz_recording *recording);
 
 /* Where two recordings may give other pixels, within the frame of the canvas. */
-void pz_recording_compare(const pz_canvas *canvas, pz_recording *before, pz_recording *after, pz_parts *parts);
+void pz_recording_compare(const pz_canvas *canvas, const pz_recording *before, const pz_recording *after,
+                          pz_parts *parts);
 
 /* Paint this part of the frame, from the background on. */
 void pz_recording_paint(pz_canvas *canvas, const pz_recording *recording, pz_rect part);
