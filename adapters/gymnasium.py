@@ -94,13 +94,15 @@ class PuzzleEnv(gym.Env[Any, Any]):
         Options: ``{"game_id": ...}`` or ``{"params": ...}`` starts a given one, as long as observations keep their shape.
         """
         if seed is not None:
-            self._np_random, self._np_random_seed = None, seed
-        options = options or {}
-        if options and (unknown := options.keys() - {"game_id", "params"}):
+            self._generator, self._np_random_seed = None, seed
+        if not options:
+            self._episodes.start(seed)
+        elif unknown := options.keys() - {"game_id", "params"}:
             raise pp.UnknownOption(
                 f"unknown reset options {quote(sorted(unknown, key=str))}; there are game_id and params"
             )
-        self._episodes.start(seed, **options)
+        else:
+            self._episodes.start(seed, **options)
         if self._episodes.session is not self._session:
             self._attach()
         self._over = self._outcome.ended == 1
@@ -145,10 +147,10 @@ class PuzzleEnv(gym.Env[Any, Any]):
         self._state = None if shows_state else State(self.task).attach(session)
 
     def _result(self) -> tuple[Any, dict[str, Any]]:
-        episodes, copy = self._episodes, self.copy
+        episodes, copy, state = self._episodes, self.copy, self._state
         mask = self._live_mask.copy() if copy else self._live_mask
         observation = episodes.observation(copy)
-        info = episodes.info(mask, observation.copy() if self._state is None else self._state(copy))
+        info = episodes.info(mask, observation.copy() if state is None else state(copy))
         if self.mask_in_observation:
             observation = with_mask(observation, mask)
         if self._expert is not None:

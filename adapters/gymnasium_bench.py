@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
 import puzzleport as pp
+from puzzleport.benchmark import paper_speed
 from puzzleport.benchmark.speed import BATCH, batch_loop, best_of, c_loop, c_loop_all, level_params, python_loop
 
-from .gymnasium import PuzzleEnv, PuzzleVectorEnv
+from .gymnasium import PuzzleEnv, PuzzleVectorEnv, env_id
 
 
 @dataclass(frozen=True)
@@ -162,3 +165,68 @@ def measure_resets(puzzle: str, level: str, seconds: float) -> Resets:
             )
     figures = ("session", "seeded", "env", "wait", "wait_ahead")
     return Resets(puzzle, params, **{name: min(getattr(row, name) for row in rows) for name in figures})
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One puzzle beside the paper's implementation, with the easiest parameters, as ``gym.make`` gives it."""
+
+    puzzle: str
+    params: str
+    env: float
+    """Steps a second with state and mask."""
+    pictures: float
+    """Steps a second with a picture of 128 x 128."""
+    resets: float
+    """Resets a second, one game of a stream after the other, none of them made ahead."""
+    yardstick: float
+    """What told how fast the machine is."""
+
+    def times(self, what: str) -> float:
+        """How many times as fast as the paper's implementation would be on this machine."""
+        paper = paper_speed.rates()[self.puzzle][what] * self.yardstick / paper_speed.YARDSTICK[what]
+        return float(getattr(self, what)) / paper
+
+    def figures(self) -> dict[str, Any]:
+        """All of it, with what it is beside the paper's."""
+        return {**asdict(self), **{f"{kind}_times": self.times(kind) for kind in paper_speed.YARDSTICK}}
+
+
+def made_loop(puzzle: str, params: str, seconds: float, observation: str) -> float:
+    """Random actions on what gym.make gives."""
+    with contextlib.closing(gym.make(env_id(puzzle), params=params, observation=observation)) as env:
+        env.reset(seed=1)
+        numbers = np.random.default_rng(1).integers(len(env.unwrapped.action_names), size=4096).tolist()  # type: ignore[attr-defined]
+        env.step(numbers[0])  # the first one is checked by Gymnasium
+        env.reset(seed=1)
+        steps = 0
+        started = time.thread_time()
+        while time.thread_time() - started < seconds:
+            at = steps % 4096
+            for number in numbers[at : at + 64]:
+                _, _, terminated, truncated, _ = env.step(number)
+                if terminated or truncated:
+                    env.reset()
+            steps += 64
+        return steps / (time.thread_time() - started)
+
+
+def measure_beside(puzzle: str, seconds: float) -> Beside:
+    """All that is compared with the paper's implementation, and the yardstick in turns with it."""
+    params = level_params(puzzle, "easiest")
+
+    def resets() -> float:
+        with contextlib.closing(gym.make(env_id(puzzle), params=params, ahead=False)) as env:
+            env.reset(seed=1)
+            return 1e6 / reset_loop(lambda _: env.reset(), seconds)
+
+    return best_of(
+        lambda: Beside(
+            puzzle,
+            params,
+            env=made_loop(puzzle, params, seconds, "state"),
+            pictures=made_loop(puzzle, params, seconds, "pixels"),
+            resets=resets(),
+            yardstick=paper_speed.yardstick(seconds / 2),
+        )
+    )

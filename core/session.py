@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from enum import IntEnum
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,9 +43,12 @@ from .limits import (
 from .puzzle_spec import Layout, PuzzleSpec, canonical_params, handle, layout, spec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .agents.expert import Hint
 
 Observation = dict[str, np.ndarray[Any, Any]]
+Picture = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 MAX_LABELS = 4096
@@ -89,7 +93,7 @@ class Label(NamedTuple):
 class Sketch(NamedTuple):
     """A picture with its text apart."""
 
-    pixels: np.ndarray[Any, np.dtype[np.uint8]]
+    pixels: Picture
     labels: list[Label]
     tile: int
     """The side of a square in pixels."""
@@ -171,7 +175,8 @@ class Session:
         """Own a native session: free it when we go, and give it our buffers to write to."""
         self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
         self._pointer = self._handle  # so that a call in another thread keeps alive what it works on
-        self._picture: tuple[Any, ...] = (None, (), ())  # the last one asked for, its shape, and what C is told of it
+        # The last one asked for, and what draws it.
+        self._picture: tuple[object, Callable[[Session], Picture]] = None, _painter(128, 128, False, False)
         self._ahead: tuple[str, float, Any] | None = None  # what makes games ahead, with these parameters and timeout
         native = lib.pz_session_puzzle(pointer)
         self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
@@ -329,23 +334,23 @@ class Session:
 
     def pixels(
         self, width: int = 128, height: int = 128, *, channels_first: bool = False, grey: bool = False
-    ) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    ) -> Picture:
         """The board as a picture with the largest tiles that fit, the rest background.
 
         uint8 (height, width, 3), or (3, height, width), or in grey (height, width).
         """
         wanted = width, height, channels_first, grey
-        asked, shape, form = self._picture
+        asked, paint = self._picture
         if wanted != asked or type(width) is not int or type(height) is not int:
-            size = check_size(width, height)
-            shape, form = picture_shape(*size, channels_first, grey), (*size, picture_form(channels_first, grey))
-            self._picture = wanted, shape, form
-        picture = np.empty(shape, np.uint8)
-        room = ffi.from_buffer("uint8_t[]", picture)
-        code = lib.pz_session_pixels(self._pointer or self._open(), form[0], form[1], form[2], room)
-        if code:
-            self._check(code, "pixels")
-        return picture
+            paint = _painter(*check_size(width, height), bool(channels_first), bool(grey))
+            self._picture = wanted, paint
+        return paint(self)
+
+    def painter(
+        self, width: int = 128, height: int = 128, *, channels_first: bool = False, grey: bool = False
+    ) -> Callable[[], Picture]:
+        """What draws this game whenever it is called, as ``pixels`` does: for who wants many pictures of one kind."""
+        return partial(_painter(*check_size(width, height), bool(channels_first), bool(grey)), self)
 
     def sketch(self, width: int, height: int) -> Sketch:
         """The picture without its text, and the text apart: for terminals, which have letters of their own."""
@@ -645,6 +650,22 @@ def _text(pointer: Any) -> str:  # noqa: ANN401 (a cffi pointer)
     chars = str(ffi.string(pointer).decode())
     lib.pz_free(pointer)
     return chars
+
+
+@lru_cache(64)
+def _painter(width: int, height: int, channels_first: bool, grey: bool) -> Callable[[Session], Picture]:
+    """What draws any session in one size and form; it looks nothing up, because it runs with every step."""
+    shape, form = picture_shape(width, height, channels_first, grey), picture_form(channels_first, grey)
+    empty, byte, from_buffer, draw = np.empty, np.dtype(np.uint8), ffi.from_buffer, lib.pz_session_pixels
+
+    def paint(session: Session) -> Picture:
+        picture = empty(shape, byte)
+        code = draw(session._pointer or session._open(), width, height, form, from_buffer("uint8_t[]", picture))
+        if code:
+            session._check(code, "pixels")
+        return picture
+
+    return paint
 
 
 def _load(saved: bytes, timeout: float) -> Session:

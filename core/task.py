@@ -19,7 +19,7 @@ from .batch import Autoreset, Batch
 from .benchmark.evaluation_sets import frozen_hashes
 from .encode import Encoder, Kind, encoder
 from .errors import InvalidGameID, InvalidParams, SessionClosed, UnknownOption, quote
-from .game_id import check_seed, episode_seed, names_instance, parse_game_id, random_seed
+from .game_id import MAX_SEED, check_seed, episode_seed, names_instance, parse_game_id, random_seed
 from .limits import DEFAULT_MAX_STEPS, DEFAULT_TIMEOUT, check_limit, check_timeout
 from .puzzle_spec import Layout, PuzzleSpec, canonical_params, layout, spec
 from .rewards import BatchPay, GamePay, Rewards
@@ -270,8 +270,10 @@ class Stream:
         """Pass to the next game, or with a seed to the first of that seed's."""
         if seed is None:
             self.episode += 1
-        else:
-            self.seed, self.episode = check_seed(seed), 0
+            return
+        if type(seed) is not int or not 0 <= seed <= MAX_SEED:
+            seed = check_seed(seed)
+        self.seed, self.episode = seed, 0
 
     def next(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> dict[str, Any]:
         """What to start a session with: the next game; with a seed the first of that seed's; or the game that is named."""
@@ -338,30 +340,24 @@ class Episodes:
 
     def start(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> None:
         """Start the next game; with a seed the first of that seed's stream; or the game that is named."""
-        session, by_id = self._session, False
-        if (
-            (params is None and game_id is None and self.task.game_id is None)
-            and (session is not None and not session.closed)
-            and session.params == self.task.params
-        ):
-            self._follow(session, seed)
+        session, task, stream = self._session, self.task, self.stream
+        same = params is None and game_id is None and task.game_id is None
+        if same and session is not None and session.params == task.params and not session.closed:
+            # The usual case, for which nothing needs to be looked up: the session goes on with the next game.
+            stream.advance(seed)
+            first, episode = stream.seed, stream.episode
+            number = lib.pz_episode_seed(first, episode) if episode else first
+            if task.ahead:
+                session.follow(first, episode)
+            else:
+                session.restart(number)
+            self.game_id, by_id = f"{task.params}#{number}", False
         else:
-            which = self.stream.next(seed, params=params, game_id=game_id)
+            which = stream.next(seed, params=params, game_id=game_id)
             session, by_id = self._open(which), "game_id" in which
-        if self.task.exclude and not by_id:
+        if task.exclude and not by_id:
             self._pass_over(session, params)
         self._pay.start(session)
-
-    def _follow(self, session: Session, seed: int | None = None) -> None:
-        """The next game of the stream, or the first of a seed's: with the task's parameters, in a session that has them."""
-        stream, task = self.stream, self.task
-        stream.advance(seed)
-        number = lib.pz_episode_seed(stream.seed, stream.episode)
-        if task.ahead:
-            session.follow(stream.seed, stream.episode)
-        else:
-            session.restart(number)
-        self.game_id = f"{task.params}#{number}"
 
     def _pass_over(self, session: Session, params: str | None) -> None:
         """Go on to a game that is not excluded."""

@@ -1,7 +1,8 @@
 """Measure everything on the page about speed, in one run, and write the page: ``python tools/speed.py [PART...]``.
 
-The parts are written to docs/results/*.csv and the page is made from these files; without a part, all are measured anew. How
-we stand to the paper's implementation cannot be measured without it: docs/results/paper_speed.csv holds that.
+The parts are written to docs/results/*.csv and the page is made from these files; without a part, all are measured anew, in some
+six minutes on two idle cores. ``--seconds 0.001 --into build/speed`` tries in a minute or two whether it runs through, and leaves
+the page and its files as they are.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import math
 import os
 import platform
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -23,20 +25,26 @@ import puzzleport as pp
 from puzzleport.benchmark import speed
 
 DOCS = Path(__file__).parent.parent / "docs"
-RESULTS = DOCS / "results"
+RESULTS = "results"
+"""The folder beside the page that has the figures."""
 CROWD = ("fifteen", "net", "mines", "solo")
 """Of which 100,000 sessions are made at once: those of all 40 would take minutes."""
+SEARCHED = 5
+"""Instances of each puzzle on which searches are compared: OpenSpiel's takes seconds for one."""
 
 Rows = list[dict[str, Any]]
 
 
-def by_puzzle(measure: Callable[[str], Any]) -> Rows:
-    """A row of each puzzle."""
-    rows = []
+def named() -> Iterator[str]:
+    """All puzzles, each told when its turn comes."""
     for name in pp.puzzles():
         click.echo(f"  {name}", err=True)
-        rows.append(asdict(measure(name)))
-    return rows
+        yield name
+
+
+def by_puzzle(measure: Callable[[str], Any]) -> Rows:
+    """A row of each puzzle."""
+    return [asdict(measure(name)) for name in named()]
 
 
 def gymnasium_rows(seconds: float) -> Rows:
@@ -51,6 +59,20 @@ def reset_rows(seconds: float) -> Rows:
     from puzzleport.adapters.gymnasium_bench import measure_resets
 
     return by_puzzle(lambda name: measure_resets(name, "easiest", seconds))
+
+
+def paper_rows(seconds: float) -> Rows:
+    """What gym.make gives beside the paper's implementation."""
+    from puzzleport.adapters.gymnasium_bench import measure_beside
+
+    return [measure_beside(name, seconds).figures() for name in named()]
+
+
+def search_rows(_: float) -> Rows:
+    """Two searches on the same instances."""
+    from puzzleport.adapters.openspiel_bench import PUZZLES, measure
+
+    return [asdict(measure(name, SEARCHED)) for name in PUZZLES]
 
 
 def rate_rows(seconds: float) -> Rows:
@@ -74,7 +96,9 @@ PARTS: dict[str, Callable[[float], Rows]] = {
     "costs_human": costs("human"),
     "costs_largest": costs("largest"),
     "crowd": lambda _: [asdict(speed.crowd(name, "easiest", 100_000)) for name in CROWD],
+    "paper_speed": paper_rows,
     "rates": rate_rows,
+    "search": search_rows,
 }
 
 
@@ -85,23 +109,40 @@ BY_CLOCK = {
     "resets": ("wait", "wait_ahead"),
     "rates": ("both",),
 }
-"""What says nothing where others work beside it: then the files keep what they had, and the page leaves it out."""
+"""What says nothing where others work beside it: then the files have nothing there, and the page leaves it out."""
+MOST_OF_OTHERS = 0.2
+"""How much of one core others may take."""
 
 
-def busy() -> bool:
-    """Whether others work on this machine."""
-    return os.getloadavg()[0] > (os.cpu_count() or 1) + 1
+class Neighbours:
+    """How much of the machine others take, from when this was made on."""
+
+    def __init__(self) -> None:
+        self.started, self.theirs = time.perf_counter(), self.seconds()
+
+    @staticmethod
+    def seconds() -> float:
+        """Processor time of all processes on this machine but this one; 0 where that cannot be known."""
+        if not Path("/proc/stat").exists():
+            return 0.0
+        user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
+        return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK") - time.process_time()
+
+    def cores(self) -> float:
+        """How many cores they kept busy."""
+        return (self.seconds() - self.theirs) / (time.perf_counter() - self.started)
 
 
-def keep_clocked(part: str, rows: Rows) -> None:
-    """Put back what a busy machine could not measure."""
-    path, before = RESULTS / f"{part}.csv", dict[str, dict[str, str]]()
-    if path.exists():
-        with path.open() as file:
-            before = {next(iter(row.values())): row for row in csv.DictReader(file)}
-    for row in rows:
-        for name in BY_CLOCK.get(part, ()):
-            row[name] = before.get(next(iter(row.values())), {}).get(name, "")
+def measure(part: str, seconds: float) -> Rows:
+    """The rows of a part, without what others spoiled."""
+    others = Neighbours()
+    rows = PARTS[part](seconds)
+    cores = others.cores()
+    click.echo(f"  took {time.perf_counter() - others.started:.0f} seconds; others took {cores:.2f} cores", err=True)
+    if cores > MOST_OF_OTHERS:
+        for row in rows:
+            row.update(dict.fromkeys(BY_CLOCK.get(part, ()), ""))
+    return rows
 
 
 def mean(values: list[float]) -> float:
@@ -112,8 +153,8 @@ def mean(values: list[float]) -> float:
 class Figures:
     """One part, as it was measured."""
 
-    def __init__(self, part: str) -> None:
-        with (RESULTS / f"{part}.csv").open() as file:
+    def __init__(self, into: Path, part: str) -> None:
+        with (into / RESULTS / f"{part}.csv").open() as file:
             self.rows = [row for row in csv.DictReader(file) if row.get("puzzle") != "geometric mean"]
 
     def mean(self, name: str) -> float:
@@ -130,8 +171,8 @@ class Figures:
         return f"{mean([ratio for ratio, _ in ratios]):.2f} ({ratios[worst][1]} {ratios[worst][0]:.2f})"
 
 
-def machine(apart: bool) -> str:
-    """Where and when this was measured."""
+def machine(into: Path, apart: bool) -> str:
+    """Where and when this was measured, and whether undisturbed."""
     name = platform.processor()
     if Path("/proc/cpuinfo").exists():
         found = re.search("model name\\s*: (.*)", Path("/proc/cpuinfo").read_text())
@@ -139,8 +180,9 @@ def machine(apart: bool) -> str:
     told = f"{os.cpu_count()} cores, {name}, Python {platform.python_version()}, {datetime.now(timezone.utc).date()}"
     if apart:
         told += ", some parts measured apart"
-    if busy():
-        told += f", load {os.getloadavg()[0]:.0f}. **Others worked on the machine: what needs the clock is left out**"
+    spoiled = [part for part, names in BY_CLOCK.items() if any(not row[names[0]] for row in Figures(into, part).rows)]
+    if spoiled:
+        told += f". **Others worked on the machine: what needs the clock is left out of {', '.join(spoiled)}**"
     return told
 
 
@@ -151,20 +193,23 @@ def table(*rows: tuple[str, ...]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" if row else f"|{rule}|" for row in (head, (), *rest))
 
 
-def page(where: str) -> str:
+def page(into: Path, where: str) -> str:
     """docs/speed.md."""
-    loops, envs, resets, pixels = (Figures(part) for part in ("speed", "gymnasium", "resets", "pixels"))
-    levels = {level: Figures(f"costs_{level}") for level in speed.LEVELS if level != "default"}
-    paper = Figures("paper_speed")
+    loops, envs, resets, pixels = (Figures(into, part) for part in ("speed", "gymnasium", "resets", "pixels"))
+    levels = {level: Figures(into, f"costs_{level}") for level in speed.LEVELS if level != "default"}
+    paper = Figures(into, "paper_speed")
     each = "{:,.0f}".format
     micro = "{:.1f}".format
 
     def clocked(tell: Callable[[], str]) -> str:
-        return "" if busy() else tell()
+        try:
+            return tell()
+        except ValueError:  # a figure that was left out
+            return ""
 
     standing = [("", "geometric mean", "least")]
     for name, what in (("env", "`gym.make`, state and mask"), ("pictures", "pictures"), ("resets", "resets")):
-        ratios = sorted((float(row[name]), row["puzzle"]) for row in paper.rows)
+        ratios = sorted((float(row[f"{name}_times"]), row["puzzle"]) for row in paper.rows)
         standing.append((what, f"{mean([ratio for ratio, _ in ratios]):.1f}", f"{ratios[0][0]:.1f} ({ratios[0][1]})"))
     grown = [("", *levels)]
     for name, what in (
@@ -180,12 +225,12 @@ def page(where: str) -> str:
     for name, what in (("generate_us", "a new game"), ("mask_us", "mask"), ("picture_us", "picture"), ("kib", "KiB")):
         most = sorted(levels["largest"].rows, key=lambda row, name=name: -float(row[name]))[:4]  # type: ignore[misc]
         dearest.append(f"{what}: " + ", ".join(f"{row['puzzle']} {float(row[name]):,.0f}" for row in most))
-    with (RESULTS / "crowd.csv").open() as file:
+    with (into / RESULTS / "crowd.csv").open() as file:
         crowds = [
             (f"{row['puzzle']} {row['params']}", f"{float(row['kib_each']):.1f}", f"{float(row['kib_left']):.2f}")
             for row in csv.DictReader(file)
         ]
-    with (RESULTS / "rates.csv").open() as file:
+    with (into / RESULTS / "rates.csv").open() as file:
         rates = [
             (
                 row["game"],
@@ -196,7 +241,7 @@ def page(where: str) -> str:
             )
             for row in csv.DictReader(file)
         ]
-    with (RESULTS / "search.csv").open() as file:
+    with (into / RESULTS / "search.csv").open() as file:
         searches = [
             (
                 f"{row['puzzle']} {row['params']}",
@@ -283,6 +328,8 @@ def page(where: str) -> str:
             ),
         ),
         paper=table(*standing),
+        yardstick=f"{paper.mean('yardstick'):,.0f}",
+        instances=SEARCHED,
         grown=table(*grown),
         dearest="\n".join(f"- {line}" for line in dearest),
         crowds=table(("100,000 sessions of", "KiB each", "left when freed"), *crowds),
@@ -339,12 +386,15 @@ resets without playing waits as long as before. The dearest:
 
 ## Beside the paper's implementation
 
-How many times as fast, by processor time. [paper_speed.csv](results/paper_speed.csv)
+How many times as fast, by processor time. `puzzleport bench paper`, [paper_speed.csv](results/paper_speed.csv)
 
 {paper}
 
-The paper's implementation was measured once, beside ours as it was then, in turns in one run. Since then ours was measured
-against that old build, again in turns in one run; the product of the two ratios stands here. Resets are those of a stream,
+Ours was measured in this run, as `gym.make` gives it. The paper's implementation was measured once, on such a machine and in
+turns with ours as it was then; its rates are kept in `core/benchmark/paper/speed.csv`. How much faster or slower this machine
+is just now is told by a yardstick of plain Python and NumPy, measured in turns with every puzzle ({yardstick} rounds a second
+in this run); what it would have read then is known from our build of then, which was measured again beside it. So a ratio here
+is one of this run times a number that relates the two days and is the same for all puzzles. Resets are those of a stream,
 without games made ahead: where they are, the wait is what the table above says.
 
 ## Larger boards
@@ -377,8 +427,8 @@ run with as many threads.
 {rates}
 
 MCTS with 1,000 simulations a move at most, by OpenSpiel's bot in C++ on the OpenSpiel game and by the native search, on the same
-20 instances of each puzzle; seconds of processor time until all are solved. `puzzleport bench search --instances 20`,
-[search.csv](results/search.csv)
+{instances} instances of each puzzle; seconds of processor time until all are solved.
+`puzzleport bench search --instances {instances}`, [search.csv](results/search.csv)
 
 {searches}
 """
@@ -386,24 +436,24 @@ MCTS with 1,000 simulations a move at most, by OpenSpiel's bot in C++ on the Ope
 
 @click.command()
 @click.argument("parts", nargs=-1, type=click.Choice([*PARTS, "page"]))
-@click.option("--seconds", default=0.2, help="Of each measurement.")
-def main(parts: tuple[str, ...], seconds: float) -> None:
+@click.option("--seconds", default=0.06, show_default=True, help="Of each measurement.")
+@click.option("--into", type=click.Path(path_type=Path), default=DOCS, help="Where to write, instead of docs.")
+def main(parts: tuple[str, ...], seconds: float, into: Path) -> None:
     """Measure all PARTS, or those that are named, and write docs/speed.md."""
+    (into / RESULTS).mkdir(parents=True, exist_ok=True)
     for part in parts or PARTS:
         if part == "page":
             continue
         click.echo(part, err=True)
-        rows = PARTS[part](seconds)
-        if busy():
-            keep_clocked(part, rows)
-        with (RESULTS / f"{part}.csv").open("w", newline="") as file:
+        rows = measure(part, seconds)
+        with (into / RESULTS / f"{part}.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(
                 {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in row.items()}
                 for row in rows
             )
-    (DOCS / "speed.md").write_text(page(machine(apart=bool(parts))))
+    (into / "speed.md").write_text(page(into, machine(into, apart=bool(parts))))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
-from ..benchmark import speed, words
+from ..benchmark import paper_speed, speed, words
 from ..benchmark.settings import LEVELS
 from ..puzzle_spec import spec
 from .common import Options, WholeHelp, console, emit, tracked
@@ -186,6 +186,34 @@ def bench_resets(names: list[str], level: str, seconds: float, form: str | None)
         "core. wait: by the clock, 5 ms after the last reset; ahead: the next game is made by another thread meanwhile."
     )
     _emit(rows, form, table, remark)
+
+
+@bench.command(name="paper")
+@Options.puzzle
+@Options.seconds
+@Options.formats
+def bench_paper(names: list[str], seconds: float, form: str | None) -> None:
+    """What gym.make gives beside the paper's implementation: steps, pictures and resets, with the easiest parameters."""
+    from ..adapters.gymnasium_bench import measure_beside
+
+    rows = [measure_beside(name, seconds) for name in tracked(names, "measuring")]
+    table = Table("puzzle", "params", title="a second of processor time, and times the paper's implementation")
+    for title in ("steps", "times", "pictures", "times", "resets", "times"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        cells = [
+            cell for kind in paper_speed.YARDSTICK for cell in (f"{getattr(row, kind):,.0f}", f"{row.times(kind):.1f}")
+        ]
+        table.add_row(row.puzzle, row.params, *cells, end_section=row is rows[-1])
+    means = [("", f"{speed.geometric_mean(row.times(kind) for row in rows):.1f}") for kind in paper_speed.YARDSTICK]
+    table.add_row("geometric mean", "", *(cell for pair in means for cell in pair))
+    remark = (
+        "The paper's implementation was measured once; a yardstick of plain Python, measured in turns with each puzzle, brings "
+        f"its rates to this machine: {speed.geometric_mean(row.yardstick for row in rows):,.0f} rounds a second."
+    )
+    emit([row.figures() for row in rows], form, table)
+    if form is None:
+        console.print(remark)
 
 
 @bench.command(name="costs")

@@ -38,8 +38,8 @@ class Pixels(Encoder):
 
     def attach(self, session: Session) -> Look:
         """What draws one session."""
-        draw, (width, height), first, grey = session.pixels, self.size, self.channels_first, self.grey
-        return lambda copy=True: draw(width, height, channels_first=first, grey=grey)
+        paint = session.painter(*self.size, channels_first=self.channels_first, grey=self.grey)
+        return lambda copy=True: paint()
 
     def attach_batch(self, batch: Batch) -> tuple[Look, Look]:
         """What looks at the pictures that the batch draws along with every step, and at those of its ends."""

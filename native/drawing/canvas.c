@@ -179,7 +179,10 @@ void pz_canvas_line(pz_canvas *canvas, int x1, int y1, int x2, int y2, int colou
 static inline int fixed(double value, int origin)
 {
     value += origin;
-    return value >= PZ_FAR ? PZ_FAR * PZ_ONE : value > -PZ_FAR ? (int)floor(value * PZ_ONE + 0.5) : -PZ_FAR * PZ_ONE;
+    if (!(value > -PZ_FAR && value < PZ_FAR)) return value > 0 ? PZ_FAR * PZ_ONE : -PZ_FAR * PZ_ONE;
+    value = value * PZ_ONE + 0.5;
+    const int whole = (int)value;
+    return whole - (whole > value); /* floor, which is a call where processors of any age must do */
 }
 
 /* A thick line in fixed point. */
@@ -232,28 +235,59 @@ typedef struct crossing {
     int x, winding;
 } crossing;
 
-/* By the nonzero rule. A pixel is in when its centre is: to the right of one side and not of the next. */
-static void fill_sides(const pz_canvas *canvas, side *sides, crossing *crossings, int n, pz_rect in, const uint8_t *rgb)
+/* Fill one row by the nonzero rule. A pixel is in when its centre is: to the right of one side and not of the next. */
+static void fill_row(const pz_canvas *canvas, side **active, crossing *crossings, int n, int y, pz_rect in,
+                     const pz_ink *ink)
 {
+    for (int i = 0; i < n; i++) {
+        const int x = (int)((active[i]->x + UINT32_MAX) >> 32);
+        int at = i;
+        active[i]->x += active[i]->slope;
+        for (; at > 0 && crossings[at - 1].x > x; at--) crossings[at] = crossings[at - 1];
+        crossings[at] = (crossing){x, active[i]->winding};
+    }
+    int winding = 0, start = 0;
+    for (int i = 0; i < n; i++) {
+        if (!winding) start = larger(crossings[i].x, in.left);
+        winding += crossings[i].winding;
+        int end = smaller(crossings[i].x, in.right);
+        if (!winding && start < end) fill_run(pixel_at(canvas, start, y), ink, end - start);
+    }
+}
+
+/* The same for rows that cross two sides only, as all of a convex polygon do. */
+static void fill_between(const pz_canvas *canvas, side *a, side *b, int y, int end, pz_rect in, const pz_ink *ink)
+{
+    int64_t x1 = a->x + UINT32_MAX, x2 = b->x + UINT32_MAX;
+    uint8_t *row = canvas->pixels + y * canvas->stride;
+    for (; y < end; y++, x1 += a->slope, x2 += b->slope, row += canvas->stride) {
+        const int one = (int)(x1 >> 32), other = (int)(x2 >> 32);
+        const int from = larger(smaller(one, other), in.left), to = smaller(larger(one, other), in.right);
+        if (from < to) fill_run(row + (ptrdiff_t)from * 3, ink, to - from);
+    }
+    a->x = x1 - UINT32_MAX, b->x = x2 - UINT32_MAX;
+}
+
+/* Between two rows in which a side begins or ends, all rows cross the same sides. */
+static void fill_sides(const pz_canvas *canvas, side *sides, side **active, crossing *crossings, int n, pz_rect in,
+                       const uint8_t *rgb)
+{
+    const pz_ink ink = ink_of(rgb);
     for (int i = 0; i < n; i++)
         if (sides[i].top < in.top && sides[i].bottom > in.top) sides[i].x += sides[i].slope * (in.top - sides[i].top);
-    for (int y = in.top; y < in.bottom; y++) {
+    for (int y = in.top, end; y < in.bottom; y = end) {
         int found = 0;
+        end = in.bottom;
         for (int i = 0; i < n; i++) {
-            side *s = &sides[i];
-            if (y < s->top || y >= s->bottom) continue;
-            int x = (int)((s->x + UINT32_MAX) >> 32), at = found++;
-            s->x += s->slope;
-            for (; at > 0 && crossings[at - 1].x > x; at--) crossings[at] = crossings[at - 1];
-            crossings[at] = (crossing){x, s->winding};
+            if (y < sides[i].top) end = smaller(end, sides[i].top);
+            if (y < sides[i].top || y >= sides[i].bottom) continue;
+            end = smaller(end, sides[i].bottom);
+            active[found++] = &sides[i];
         }
-        int winding = 0, start = 0;
-        for (int i = 0; i < found; i++) {
-            if (!winding) start = larger(crossings[i].x, in.left);
-            winding += crossings[i].winding;
-            int end = smaller(crossings[i].x, in.right);
-            if (!winding && start < end) pz_fill_run(pixel_at(canvas, start, y), rgb, end - start);
-        }
+        if (found == 2)
+            fill_between(canvas, active[0], active[1], y, end, in, &ink);
+        else
+            for (int row = y; row < end; row++) fill_row(canvas, active, crossings, found, row, in, &ink);
     }
 }
 
@@ -261,11 +295,12 @@ void pz_canvas_polygon(pz_canvas *canvas, const int *coords, int n, int fill, in
 {
     const uint8_t *inner = colour_of(canvas, fill), *line = colour_of(canvas, outline);
     n = smaller(n, MAX_POINTS);
-    side few_sides[FEW_POINTS], *sides = few_sides;
+    side few_sides[FEW_POINTS], *sides = few_sides, *few_active[FEW_POINTS], **active = few_active;
     crossing few_crossings[FEW_POINTS], *crossings = few_crossings;
     if (inner && n > FEW_POINTS) {
-        sides = pz_canvas_take(canvas, (size_t)n * (sizeof *sides + sizeof *crossings));
-        crossings = (crossing *)(sides + n);
+        sides = pz_canvas_take(canvas, (size_t)n * (sizeof *sides + sizeof *active + sizeof *crossings));
+        active = (side **)(sides + n);
+        crossings = (crossing *)(active + n);
     }
     const int origin_x = canvas->frame.left, origin_y = canvas->frame.top;
 #define X(i) saturate((int64_t)coords[2 * (i)] + origin_x)
@@ -282,7 +317,7 @@ void pz_canvas_polygon(pz_canvas *canvas, const int *coords, int n, int fill, in
         int64_t one = (int64_t)1 << 32, slope = (x2 - x1) * one / (y2 - y1);
         sides[n_sides++] = y1 < y2 ? (side){y1, y2, 1, x1 * one, slope} : (side){y2, y1, -1, x2 * one, slope};
     }
-    if (inner) fill_sides(canvas, sides, crossings, n_sides, intersection(box, canvas->clip), inner);
+    if (inner) fill_sides(canvas, sides, active, crossings, n_sides, intersection(box, canvas->clip), inner);
     if (sides != few_sides) pz_canvas_give(canvas, sides);
 
     if (!line) return;
@@ -381,6 +416,14 @@ static int coverage_of(const disc_row *row, int dx)
     return dx <= row->full ? UINT8_MAX : dx < row->end ? row->cells[dx - row->full - 1] : 0;
 }
 
+static inline void cover(uint8_t *pixel, const uint8_t *rgb, int coverage)
+{
+    if (coverage == UINT8_MAX)
+        put(pixel, rgb);
+    else
+        blend(pixel, rgb, coverage);
+}
+
 /*
  * Paint a disc around the centre of pixel (x, y). Of what lies inside the smaller disc nothing is painted: with a hole
  * also its rim is left out, and otherwise only what it covers wholly, because it will be painted over.
@@ -389,6 +432,7 @@ static void fill_disc(const pz_canvas *canvas, int x, int y, int radius, int sma
                       const uint8_t *rgb)
 {
     const pz_rect clip = canvas->clip;
+    const pz_ink ink = ink_of(rgb);
     const disc *outer = radius <= MAX_KEPT_RADIUS ? disc_of(radius) : NULL;
     const disc *inner = smaller_radius <= MAX_KEPT_RADIUS ? disc_of(smaller_radius) : NULL;
     uint8_t outer_rim[MAX_RIM], inner_rim[MAX_RIM];
@@ -410,23 +454,20 @@ static void fill_disc(const pz_canvas *canvas, int x, int y, int radius, int sma
         if (!start && row.full >= 0) {
             int left = larger(clip.left, x - row.full), right = smaller(clip.right, x + row.full + 1);
             for (int i = 0; i < n_rows && left < right && !hole; i++)
-                pz_fill_run(rows[i] + (ptrdiff_t)left * 3, rgb, right - left);
+                fill_run(rows[i] + (ptrdiff_t)left * 3, &ink, right - left);
             if (!hole) start = row.full + 1;
         }
+        const bool inside = x - row.end >= clip.left && x + row.end <= clip.right;
         for (int dx = start; dx < row.end; dx++) {
             int coverage = coverage_of(&row, dx);
             if (hole) coverage -= coverage_of(&within, dx);
             if (coverage <= 0) continue;
-            const int columns[2] = {x - dx, x + dx};
-            for (int i = 0; i < n_rows; i++)
-                for (int k = 0; k < (dx ? 2 : 1); k++) {
-                    if (columns[k] < clip.left || columns[k] >= clip.right) continue;
-                    uint8_t *pixel = rows[i] + (ptrdiff_t)columns[k] * 3;
-                    if (coverage == UINT8_MAX)
-                        put(pixel, rgb);
-                    else
-                        blend(pixel, rgb, coverage);
-                }
+            const bool left = inside || (x - dx >= clip.left && x - dx < clip.right);
+            const bool right = dx && (inside || (x + dx >= clip.left && x + dx < clip.right));
+            for (int i = 0; i < n_rows; i++) {
+                if (left) cover(rows[i] + (ptrdiff_t)(x - dx) * 3, rgb, coverage);
+                if (right) cover(rows[i] + (ptrdiff_t)(x + dx) * 3, rgb, coverage);
+            }
         }
     }
 }

@@ -148,7 +148,6 @@ static pz_parts paint(pz_session *s, bool anew)
     pz_recording_clear(&p->next);
     redraw(s);
     if (!p->recorded) return anew ? all : p->canvas.touched;
-    pz_recording_finish(&p->next);
     if (!anew) pz_recording_compare(&p->canvas, &p->now, &p->next, &parts);
     for (int i = 0; i < parts.n; i++) pz_recording_paint(&p->canvas, &p->next, parts.rects[i]);
     const pz_recording before = p->now;

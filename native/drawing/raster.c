@@ -14,40 +14,13 @@ _Static_assert((int)PZ_MAX_SIDE <= (int)SCRATCH_CELLS, "a band must have room fo
 
 /* ---- Runs ---- */
 
-void pz_fill_run(uint8_t *pixel, const uint8_t *rgb, int n)
-{
-    if (n < 8) {
-        for (; n > 0; n--, pixel += 3) put(pixel, rgb);
-    } else if (rgb[0] == rgb[1] && rgb[1] == rgb[2]) {
-        memset(pixel, rgb[0], (size_t)n * 3);
-    } else {
-        /* Eight pixels by hand, then copies that double: wide runs go at the speed of memcpy. */
-        for (int i = 0; i < 8; i++) put(pixel + 3 * i, rgb);
-        size_t done = 24, whole = (size_t)n * 3;
-        while (done < whole) {
-            size_t more = done < whole - done ? done : whole - done;
-            memcpy(pixel + done, pixel, more);
-            done += more;
-        }
-    }
-}
-
 void pz_fill_rect(const pz_canvas *canvas, pz_rect r, const uint8_t *rgb)
 {
     r = intersection(r, canvas->clip);
     if (is_empty(r)) return;
-    int width = r.right - r.left, height = r.bottom - r.top;
+    const pz_ink ink = ink_of(rgb);
     uint8_t *row = pixel_at(canvas, r.left, r.top);
-    if (width < 8 || (rgb[0] == rgb[1] && rgb[1] == rgb[2])) {
-        for (; height > 0; height--, row += canvas->stride) pz_fill_run(row, rgb, width);
-    } else {
-        uint8_t *first = row;
-        pz_fill_run(first, rgb, width);
-        while (--height > 0) {
-            row += canvas->stride;
-            memcpy(row, first, (size_t)width * 3);
-        }
-    }
+    for (int y = r.top; y < r.bottom; y++, row += canvas->stride) fill_run(row, &ink, r.right - r.left);
 }
 
 /* ---- Memory ---- */
@@ -102,6 +75,16 @@ bool pz_next_band(pz_canvas *canvas, pz_rect *left, pz_band *b)
     return true;
 }
 
+/* Two strokes in one row may be far apart. */
+static inline int skip_empty(const uint8_t *cells, int x, int last)
+{
+    for (uint64_t eight; last - x >= 8; x += 8) {
+        memcpy(&eight, cells + x, sizeof eight);
+        if (eight) break;
+    }
+    return x;
+}
+
 void pz_paint_strokes(const pz_canvas *canvas, const pz_band *b, const uint8_t *rgb)
 {
     for (int y = b->window.top; y < b->window.bottom; y++) {
@@ -110,6 +93,7 @@ void pz_paint_strokes(const pz_canvas *canvas, const pz_band *b, const uint8_t *
         uint8_t *cells = b->cells + (ptrdiff_t)(y - b->window.top) * b->row;
         uint8_t *pixels = pixel_at(canvas, b->window.left, y);
         for (int x = touched[0]; x <= touched[1]; x++) {
+            x = skip_empty(cells, x, touched[1]);
             int cell = cells[x];
             if (!cell) continue;
             cells[x] = 0;
@@ -124,6 +108,16 @@ void pz_paint_strokes(const pz_canvas *canvas, const pz_band *b, const uint8_t *
 
 /* ---- Strokes ---- */
 
+/* Cells keep the most of what they and the stroke cover; range is that of the covered ones in a row. */
+static inline void cover(uint8_t *cells, int x, int coverage, int range[2])
+{
+    if (coverage <= 0) return;
+    coverage = smaller(coverage, UINT8_MAX);
+    if (cells[x] < coverage) cells[x] = (uint8_t)coverage;
+    range[0] = smaller(range[0], x);
+    range[1] = x;
+}
+
 void pz_add_stroke(const pz_band *b, int x1, int y1, int x2, int y2, int radius)
 {
     int reach = radius + PZ_HALF;
@@ -135,31 +129,36 @@ void pz_add_stroke(const pz_band *b, int x1, int y1, int x2, int y2, int radius)
     /* In each row look only where the strip around the line crosses it; a pixel more or less at its border is empty. */
     double slope = dy ? (double)dx / (double)dy / PZ_ONE : 0;
     double half = dy ? reach * length / fabs((double)dy) / PZ_ONE : PZ_FAR;
+    /* Bevels: a pixel's breadth along a diagonal of pixels is the same in every row between its ends. */
+    const bool bevel = dy && (dx == dy || dx == -dy) && radius == PZ_HALF && x1 % PZ_ONE == PZ_HALF &&
+                       y1 % PZ_ONE == PZ_HALF;
+    const int beside = bevel ? reach - (int)(fabs((double)(dy * PZ_ONE)) * inverse) : 0;
     for (int y = box.top; y < box.bottom; y++) {
         int64_t ay = y * PZ_ONE + PZ_HALF - y1;
-        double middle = (x1 - PZ_HALF) / (double)PZ_ONE + (double)ay * slope;
-        int left = box.left, right = box.right;
-        if (middle - half > left) left = middle - half < right ? (int)(middle - half) : right;
-        if (middle + half < right - 1) right = middle + half > left ? (int)(middle + half) + 1 : left;
-        int64_t ax = left * PZ_ONE + PZ_HALF - x1;
-        int64_t cross = ax * dy - ay * dx, along = ax * dx + ay * dy;
         uint8_t *cells = b->cells + (ptrdiff_t)(y - b->window.top) * b->row;
-        int first = INT_MAX, last = -1, end = right - b->window.left;
-        for (int x = left - b->window.left; x < end; x++, ax += PZ_ONE, cross += dy * PZ_ONE, along += dx * PZ_ONE) {
-            int away;
-            if (along <= 0)
-                away = distance(ax, ay);
-            else if (along >= square)
-                away = distance(ax - dx, ay - dy);
-            else
-                away = (int)(fabs((double)cross) * inverse);
-            int coverage = reach - away;
-            if (coverage <= 0) continue;
-            if (coverage > UINT8_MAX) coverage = UINT8_MAX;
-            if (cells[x] < coverage) cells[x] = (uint8_t)coverage;
-            if (first > x) first = x;
-            last = x;
+        int range[2] = {INT_MAX, -1};
+        if (bevel && (dy > 0 ? ay > 0 && ay < dy : ay < 0 && ay > dy)) {
+            const int middle = (int)(x1 + (dx == dy ? ay : -ay)) >> 8;
+            for (int x = larger(middle - 1, box.left); x < smaller(middle + 2, box.right); x++)
+                cover(cells, x - b->window.left, x == middle ? PZ_ONE : beside, range);
+        } else {
+            double middle = (x1 - PZ_HALF) / (double)PZ_ONE + (double)ay * slope;
+            int left = box.left, right = box.right;
+            if (middle - half > left) left = middle - half < right ? (int)(middle - half) : right;
+            if (middle + half < right - 1) right = middle + half > left ? (int)(middle + half) + 1 : left;
+            int64_t ax = left * PZ_ONE + PZ_HALF - x1;
+            int64_t cross = ax * dy - ay * dx, along = ax * dx + ay * dy;
+            for (int x = left; x < right; x++, ax += PZ_ONE, cross += dy * PZ_ONE, along += dx * PZ_ONE) {
+                int away;
+                if (along <= 0)
+                    away = distance(ax, ay);
+                else if (along >= square)
+                    away = distance(ax - dx, ay - dy);
+                else
+                    away = (int)(fabs((double)cross) * inverse);
+                cover(cells, x - b->window.left, reach - away, range);
+            }
         }
-        if (first <= last) touch(b, y - b->window.top, first, last);
+        if (range[0] <= range[1]) touch(b, y - b->window.top, range[0], range[1]);
     }
 }

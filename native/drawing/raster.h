@@ -12,6 +12,7 @@
 #define PZ_RASTER_H
 
 #include <math.h>
+#include <string.h>
 
 #include "drawing/canvas.h"
 
@@ -102,7 +103,43 @@ static inline int distance(int64_t x, int64_t y)
 
 /* ---- Runs ---- */
 
-void pz_fill_run(uint8_t *pixel, const uint8_t *rgb, int n);
+/* Sixteen pixels of one colour, as the words that they are in memory: the same three twice. */
+typedef struct pz_ink {
+    uint64_t words[6];
+} pz_ink;
+
+static inline pz_ink ink_of(const uint8_t *rgb)
+{
+    const uint64_t c = rgb[0] | (uint64_t)rgb[1] << 8 | (uint64_t)rgb[2] << 16;
+    uint64_t a = c | c << 24 | c << 48, b = c >> 16 | c << 8 | c << 32 | c << 56, d = c >> 8 | c << 16 | c << 40;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    a = __builtin_bswap64(a), b = __builtin_bswap64(b), d = __builtin_bswap64(d);
+#endif
+    return (pz_ink){{a, b, d, a, b, d}};
+}
+
+/* Whole words, as many at once as fit. The last ones may overlap those before them, for they say the same. */
+static inline void fill_run(uint8_t *pixel, const pz_ink *ink, int n)
+{
+    const uint64_t *words = ink->words;
+    const size_t word = sizeof *words;
+    if (n >= 16) {
+        uint8_t *last = pixel + 3 * (n - 16);
+        for (; pixel < last; pixel += 6 * word) memcpy(pixel, words, 6 * word);
+        memcpy(last, words, 6 * word);
+    } else if (n >= 8) {
+        memcpy(pixel, words, 3 * word);
+        memcpy(pixel + 3 * (n - 8), words, 3 * word);
+    } else if (n >= 3) {
+        memcpy(pixel, words, word);
+        if (n >= 6) memcpy(pixel + word, words + 1, word);
+        memcpy(pixel + 3 * n - word, words + 2, word);
+    } else if (n > 0) {
+        memcpy(pixel, words, 3);
+        if (n > 1) memcpy(pixel + 3, words, 3);
+    }
+}
+
 void pz_fill_rect(const pz_canvas *canvas, pz_rect rect, const uint8_t *rgb); /* within the clip */
 
 /* ---- Memory: what the canvas keeps must not die with the pool of the game that it happens to draw ---- */

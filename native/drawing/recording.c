@@ -8,6 +8,7 @@ enum kind { RECT, LINE, THICK_LINE, POLYGON, CIRCLE, TEXT };
 
 enum {
     LOOK_AHEAD = 16,  /* so many marks may come between two that are equal */
+    BLOCK = 32,       /* ints that are compared at once */
     MAX_STRANGERS = 32, /* with more marks that have no equal nearby the whole picture is painted */
 };
 
@@ -47,24 +48,9 @@ static int *add_mark(const pz_recorder *to, int kind, pz_rect box, int n_args)
     }
     pz_mark *mark = (pz_mark *)(r->ints + r->used);
     *mark = (pz_mark){size, kind, box};
-    r->entries[r->count++].start = r->used;
+    r->entries[r->count++] = (pz_entry){r->used, box};
     r->used += size;
     return mark->args;
-}
-
-/* Of what tells most marks apart; multiplied at the same time, not one after the other. */
-static unsigned hash_of(const pz_mark *mark)
-{
-    uint64_t words[3];
-    memcpy(words, mark, sizeof words); /* size, kind and box */
-    const uint64_t hash = words[0] * 0x9E3779B97F4A7C15u ^ words[1] * 0xC2B2AE3D27D4EB4Fu ^
-                          words[2] * 0xD6E8FEB86659FD93u ^ (uint64_t)mark->args[0] * 0xA0761D6478BD642Fu;
-    return (unsigned)(hash >> 32);
-}
-
-void pz_recording_finish(pz_recording *r)
-{
-    for (int i = 0; i < r->count; i++) r->entries[i].hash = hash_of(mark_at(r, i));
 }
 
 #define RECORDER GET_HANDLE_AS_TYPE(dr, pz_recorder)
@@ -204,16 +190,68 @@ const drawing_api pz_recording_api = {
 
 /* ---- Comparing ---- */
 
+/* Their boxes tell most marks apart. */
 static bool same(const pz_recording *a, int i, const pz_recording *b, int j)
 {
-    if (i >= a->count || j >= b->count || a->entries[i].hash != b->entries[j].hash) return false;
+    if (memcmp(&a->entries[i].box, &b->entries[j].box, sizeof(pz_rect))) return false;
     const pz_mark *one = mark_at(a, i), *other = mark_at(b, j);
     return one->size == other->size && !memcmp(one, other, (size_t)one->size * sizeof(int));
 }
 
 static void add_marks(pz_parts *parts, const pz_recording *r, int from, int to)
 {
-    for (int i = from; i < to; i++) pz_add_part(parts, mark_at(r, i)->box);
+    for (int i = from; i < to; i++) pz_add_part(parts, r->entries[i].box);
+}
+
+/* How many ints two recordings have in common, from their starts on or from their ends back. */
+static int common_start(const pz_recording *a, const pz_recording *b, int most)
+{
+    int n = 0;
+    while (n + BLOCK <= most && !memcmp(a->ints + n, b->ints + n, BLOCK * sizeof(int))) n += BLOCK;
+    while (n < most && a->ints[n] == b->ints[n]) n++;
+    return n;
+}
+
+static int common_end(const pz_recording *a, const pz_recording *b, int most)
+{
+    if (!most) return 0;
+    const int *end_a = a->ints + a->used, *end_b = b->ints + b->used;
+    int n = 0;
+    while (n + BLOCK <= most && !memcmp(end_a - n - BLOCK, end_b - n - BLOCK, BLOCK * sizeof(int))) n += BLOCK;
+    while (n < most && end_a[-n - 1] == end_b[-n - 1]) n++;
+    return n;
+}
+
+/* Where a recording differs from another: from its mark first on, up to its mark end. */
+typedef struct stretch {
+    int first, end;
+} stretch;
+
+static int start_of(const pz_recording *r, int i)
+{
+    return i < r->count ? r->entries[i].start : r->used;
+}
+
+/* Set aside the marks that both recordings start with, and those that they end with: mostly these are nearly all. */
+static void find_difference(const pz_recording *before, const pz_recording *after, stretch *old, stretch *new)
+{
+    const int shorter = smaller(before->used, after->used), start = common_start(before, after, shorter);
+    int low = 0, high = smaller(before->count, after->count);
+    while (low < high) { /* the last mark that begins within what they have in common: all before it are whole */
+        const int middle = (low + high + 1) / 2;
+        if (start_of(before, middle) <= start)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    *old = (stretch){low, before->count};
+    *new = (stretch){low, after->count};
+    const int end = common_end(before, after, shorter - start_of(before, low));
+    while (old->end > low && new->end > low) {
+        const int size = before->used - start_of(before, old->end - 1);
+        if (size > end || size != after->used - start_of(after, new->end - 1)) break;
+        old->end--, new->end--;
+    }
 }
 
 /*
@@ -223,9 +261,12 @@ static void add_marks(pz_parts *parts, const pz_recording *r, int from, int to)
 void pz_recording_compare(const pz_canvas *canvas, const pz_recording *before, const pz_recording *after,
                           pz_parts *parts)
 {
-    int i = 0, j = 0, strangers = 0;
+    stretch old, new;
+    int strangers = 0;
+    find_difference(before, after, &old, &new);
+    int i = old.first, j = new.first;
     parts->n = 0;
-    while (i < before->count && j < after->count) {
+    while (i < old.end && j < new.end) {
         if (same(before, i, after, j)) {
             i++, j++;
             continue;
@@ -233,7 +274,7 @@ void pz_recording_compare(const pz_canvas *canvas, const pz_recording *before, c
         int a = 0, b = 0;
         for (int d = 1; d <= LOOK_AHEAD && !(a + b); d++)
             for (int k = 0; k <= d; k++)
-                if (same(before, i + d - k, after, j + k)) {
+                if (i + d - k < old.end && j + k < new.end && same(before, i + d - k, after, j + k)) {
                     a = d - k, b = k;
                     break;
                 }
@@ -248,17 +289,23 @@ void pz_recording_compare(const pz_canvas *canvas, const pz_recording *before, c
         add_marks(parts, after, j, j + b);
         i += a, j += b;
     }
-    add_marks(parts, before, i, before->count);
-    add_marks(parts, after, j, after->count);
+    add_marks(parts, before, i, old.end);
+    add_marks(parts, after, j, new.end);
 }
 
 /* ---- Painting ---- */
 
-static bool covers(const pz_mark *mark, pz_rect part)
+static bool covers(const pz_recording *r, int i, pz_rect part)
 {
-    const pz_rect *box = &mark->box;
-    return mark->kind == RECT && box->left <= part.left && box->top <= part.top && box->right >= part.right &&
-           box->bottom >= part.bottom;
+    const pz_rect *box = &r->entries[i].box;
+    return box->left <= part.left && box->top <= part.top && box->right >= part.right && box->bottom >= part.bottom &&
+           mark_at(r, i)->kind == RECT;
+}
+
+/* Neither is empty. One branch for all four: which of them fails, nobody can predict. */
+static bool overlap(const pz_rect *a, const pz_rect *b)
+{
+    return (a->left < b->right) & (b->left < a->right) & (a->top < b->bottom) & (b->top < a->bottom);
 }
 
 static void paint(pz_canvas *canvas, const pz_mark *mark)
@@ -284,15 +331,15 @@ void pz_recording_paint(pz_canvas *canvas, const pz_recording *r, pz_rect part)
 {
     /* What comes before a rectangle that covers the part cannot be seen. */
     int first = r->count - 1;
-    while (first >= 0 && !covers(mark_at(r, first), part)) first--;
+    while (first >= 0 && !covers(r, first, part)) first--;
     if (first < 0) {
         canvas->clip = part;
         pz_fill_rect(canvas, part, canvas->palette[0]);
         first = 0;
     }
     for (int i = first; i < r->count; i++) {
-        const pz_mark *mark = mark_at(r, i);
-        canvas->clip = intersection(mark->box, part);
-        if (!is_empty(canvas->clip)) paint(canvas, mark);
+        if (!overlap(&r->entries[i].box, &part)) continue;
+        canvas->clip = intersection(r->entries[i].box, part);
+        paint(canvas, mark_at(r, i));
     }
 }

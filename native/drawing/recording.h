@@ -21,12 +21,12 @@ typedef struct pz_mark {
 
 typedef struct pz_entry {
     int start;                      /* of its mark */
-    unsigned hash;
+    pz_rect box;                    /* the mark's own, to look through them all quickly */
 } pz_entry;
 
 typedef struct pz_recording {
     int *ints, used, room;          /* the marks, one after the other */
-    pz_entry *entries;       /* one for each */
+    pz_entry *entries;              /* one for each */
     int count, entries_room;
 } pz_recording;
 
@@ -38,7 +38,6 @@ typedef struct pz_recorder {
 } pz_recorder;
 
 void pz_recording_clear(pz_recording *recording);
-void pz_recording_finish(pz_recording *recording); /* after the last call */
 void pz_recording_drop(pz_recording *recording);
 
 /* Where two recordings may give other pixels, within the frame of the canvas. */

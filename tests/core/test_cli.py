@@ -154,13 +154,14 @@ def test_lists_in_every_form(run):
         "bench resets --puzzle net --seconds 0.001",
         "bench costs --puzzle net --level largest --seconds 0.001",
         "bench crowd --puzzle net --level human --sessions 10",
+        "bench paper --puzzle net --seconds 0.001",
         "bench memory --puzzle net --steps 100 --sessions 2 --pictures 64",
         "demo --all --episodes 1 --seconds 0.001",
         "evalset --puzzle net --quick",
     ],
 )
 def test_figures_in_every_form(run, words):
-    if "gymnasium" in words:
+    if "gymnasium" in words or "paper" in words:
         pytest.importorskip("gymnasium", reason="Gymnasium is an extra of its own")
     for form, read in (("--json", json.loads), ("--csv", lambda text: list(csv.DictReader(io.StringIO(text))))):
         rows = read(run(*words.split(), form).stdout)

@@ -53,8 +53,7 @@ def test_what_many_sessions_took_goes_back_to_the_system():
     before = resident()
     batch = pp.Batch("mines", "4x4n2", 20_000, threads=1, ahead=False)
     batch.reset(seed=1)
-    taken, pins = resident() - before, [bytearray(100_000) for _ in range(20)]  # taken later
+    taken = resident() - before
     batch.close()
     gc.collect()
     assert resident() - before < taken / 5
-    assert len(pins) == 20

@@ -147,3 +147,24 @@ def test_pictures_are_what_they_were(puzzle):
     kept = np.asarray(Image.open(GOLDEN / f"{puzzle}.png").convert("RGB"), int)
     far = np.abs(golden(puzzle).astype(int) - kept).max(axis=2) > 24
     assert far.sum() <= 2, "more than two pixels differ: a line of any kind has more"
+
+
+@pytest.mark.parametrize("form", [{}, {"channels_first": True}, {"grey": True}])
+def test_a_painter_draws_what_pixels_does(form):
+    session = pp.Session("net", "3x3", seed=1)
+    paint = session.painter(96, 80, **form)
+    kept = paint()
+    for action in (4, 1, 4):
+        session.step(action)
+        assert np.array_equal(paint(), session.pixels(96, 80, **form))
+    assert not np.array_equal(kept, paint())  # what was handed out stays as it was
+    session.reset(seed=2)
+    assert np.array_equal(paint(), session.pixels(96, 80, **form))
+    session.close()
+    with pytest.raises(pp.SessionClosed):
+        paint()
+
+
+def test_a_painter_is_asked_for_pictures_that_there_are():
+    with pytest.raises(pp.UnknownOption, match="pixels wide and high"):
+        pp.Session("net", "3x3", seed=1).painter(0, 80)

@@ -12,6 +12,6 @@ from importlib.resources import files
 
 
 def table(name: str) -> list[dict[str, str]]:
-    """The rows of ``actions``, ``parameters``, ``results`` or ``ablation``."""
+    """The rows of ``actions``, ``parameters``, ``results``, ``ablation`` or ``speed``; the last was measured, not published."""
     with files(__package__).joinpath(f"{name}.csv").open(encoding="utf-8") as source:
         return list(csv.DictReader(source))
