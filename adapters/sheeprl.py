@@ -56,7 +56,7 @@ TINY: dict[str, Any] = {
     "algo.per_rank_batch_size": 32,
     "algo.horizon": 8,
     "algo.learning_starts": 512,
-    "algo.replay_ratio": 0.25,
+    "algo.replay_ratio": 0.125,
     "algo.world_model.optimizer.lr": 2e-3,
     "algo.actor.optimizer.lr": 5e-4,
     "algo.critic.optimizer.lr": 1e-3,

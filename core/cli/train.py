@@ -127,9 +127,9 @@ def train(
     """Train an agent, and evaluate it as the paper does.
 
     Those in JAX (ppo, dagger, alphazero, muzero) write best.safetensors (the best by validation), last.npz, run.json and
-    curve.csv into the folder, those of SB3 model.zip, run.json and TensorBoard's logs, dreamer run.json and sheeprl's
-    checkpoints; all add results.json. Ctrl-C keeps what is learned. Settings of dreamer have sheeprl's names, such as
-    algo.replay_ratio=0.5.
+    curve.csv into the folder, those of SB3 model.zip, run.json and TensorBoard's logs, dreamer run.json, curve.csv
+    and sheeprl's checkpoints; all add results.json. Ctrl-C keeps what is learned. Settings of dreamer have sheeprl's names,
+    such as algo.replay_ratio=0.5.
     JSON and CSV are of the evaluation.
     """
     if options["resume"] and folder is None:
@@ -223,6 +223,8 @@ def _dreamer(puzzle: str, params: str, folder: Path, progress: Any, options: dic
         chosen[name] = value if chosen[name] is None else chosen[name]
     if chosen["rewards"] is None:
         del chosen["rewards"]
+    if chosen["observation"] == "state":
+        chosen["observation"] = "one_hot"  # the state, as its encoder takes it
     return train(puzzle, params, folder=folder, progress=progress, **chosen)
 
 

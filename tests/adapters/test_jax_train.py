@@ -231,9 +231,10 @@ def test_the_command_trains_several_seeds_without_masks(tmp_path):
         folder = tmp_path / f"seed-{seed}"
         assert {one.name for one in folder.iterdir()} >= {"best.safetensors", "last.npz", "run.json", "curve.csv"}
         assert not published.read(folder / "best.safetensors").masked
-    result = CliRunner().invoke(main, ["train", "--algo", "ppo", "--puzzle", "fifteen", "--every", "5"])
-    assert result.exit_code == 2
-    assert "--every is not for --algo ppo" in result.output
+    for name, value in (("--every", "5"), ("--size", "tiny")):
+        result = CliRunner().invoke(main, ["train", "--algo", "ppo", "--puzzle", "fifteen", name, value])
+        assert result.exit_code == 2
+        assert f"{name} is not for --algo ppo" in result.output
 
 
 def test_the_table_goes_on_where_it_was(tmp_path, monkeypatch):
