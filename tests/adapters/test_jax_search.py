@@ -172,7 +172,8 @@ def test_the_ablation_makes_the_cells_that_are_missing(tmp_path):
     for who in ("random", "masked"):
         played = play_baseline(who, task, instances(task, 2))
         assert float(made[f"{who}_success"]) == 100 * played.solved.mean()
-        assert float(made[f"{who}_mean_steps"]) == round(played.steps[played.solved].mean(), 1)
+        lengths = played.steps[played.solved]
+        assert made[f"{who}_mean_steps"] == (str(round(lengths.mean(), 1)) if len(lengths) else "")
     about = json.loads((tmp_path / "ppo-cube-10000-10-0" / "run.json").read_text())["about"]
     assert (about["max_steps"], about["max_repeats"]) == (10000, 10)
     assert CliRunner().invoke(main, words).output == ""  # nothing is left to do
