@@ -169,6 +169,8 @@ def test_an_agent_can_start_from_another(tmp_path):
     # Only the value is taught while PPO warms up.
     assert all(np.array_equal(before[name], after[name]) for name in before if not name.startswith("worth"))
     assert not np.array_equal(before["worth.weight"], after["worth.weight"])
+    with pytest.raises(ValueError, match="plays fifteen, not net"):
+        train("ppo", setup("net", start=str(first)), steps=256, folder=tmp_path / "c", settings=TINY["ppo"])
 
 
 def test_a_curriculum_carries_over_what_fits(tmp_path):
