@@ -95,7 +95,7 @@ def check_commands(folder: Path) -> None:
 
 
 def check_learning(folder: Path) -> None:
-    """The return of the last episodes is far above that of the first ones, and so is what the checkpoint plays."""
+    """The return of the last episodes is far above that of random play, from which it starts; so does the checkpoint play."""
     path = train(
         "fifteen",
         "2x2",
@@ -109,12 +109,12 @@ def check_learning(folder: Path) -> None:
         rewards=pp.Rewards(solved=1.0, step=-0.02),
     )
     curve = told(folder / "learning")["curve"]
-    first = [one for one in curve if one["steps"] <= 512][-1]  # until then actions are drawn
-    assert curve[-1]["reward"] > first["reward"] + 0.3, curve
-    chance = evaluate("random", "fifteen", "2x2", episodes=100).summary()
-    learned = evaluate(CheckpointPolicy(path), "fifteen", "2x2", episodes=100).summary()
-    assert learned["success_percent"] == 100
-    assert learned["mean_successful_steps"] < 0.4 * chance["mean_successful_steps"]
+    # The first points of the curve would flatter it: when they are told, only short episodes have ended.
+    chance = evaluate("random", "fifteen", "2x2", episodes=100, max_steps=100)
+    returns = [(status > 0) - 0.02 * steps for status, steps in zip(chance.status, chance.steps, strict=True)]
+    assert curve[-1]["reward"] > sum(returns) / len(returns) + 0.3, curve
+    learned = evaluate(CheckpointPolicy(path), "fifteen", "2x2", episodes=100, max_steps=100)
+    assert sum(learned.steps) < 0.4 * sum(chance.steps)
 
 
 def told(folder: Path) -> dict:
