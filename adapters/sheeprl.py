@@ -89,7 +89,8 @@ class _Watch:
         self.folder, self.progress, self.steps = folder, progress, done
         self.told = {**told, "curve": [one for one in told["curve"] if one["steps"] <= done]}
         self._every = max(told["about"]["steps"] // POINTS, 1)
-        self._before, self._began = told["cpu"], time.process_time()
+        self._before: float = told["cpu"]
+        self._began = time.process_time()
         self.rewards: deque[float] = deque(maxlen=100)
         self.solved: deque[bool] = deque(maxlen=100)
 
