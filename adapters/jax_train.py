@@ -144,6 +144,8 @@ class Model:
         task, layout = setup.task, setup.task.layout
         self.setup, self.layout = setup, layout
         before = None if setup.start is None else published.read(Path(setup.start))
+        if before is not None and before.puzzle != task.puzzle:
+            raise ValueError(f"the agent in {setup.start} plays {before.puzzle}, not {task.puzzle}")
         found = samples(task, setup.seed)
         if before is not None and before.layout == layout:
             self.shape, item, value = before.shape, before.weights["item"], before.weights["value"]

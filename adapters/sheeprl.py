@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,6 +22,7 @@ import numpy as np
 
 import puzzleport as pp
 from puzzleport.adapters.gymnasium import PuzzleEnv
+from puzzleport.benchmark.results import as_csv
 from puzzleport.files import write
 
 try:
@@ -37,7 +39,32 @@ except ImportError as error:
     raise ImportError("DreamerV3 needs an extra: pip install 'puzzleport[dreamer]'") from error
 
 Array = np.ndarray[Any, Any]
-RUN = "run.json"
+RUN, CURVE = "run.json", "curve.csv"
+SIZES = ("tiny", "XS", "S", "M", "L", "XL")
+"""Sizes of the networks: sheeprl's own, and one for puzzles of few cells on one core."""
+TINY: dict[str, Any] = {
+    "algo.dense_units": 64,
+    "algo.world_model.recurrent_model.recurrent_state_size": 64,
+    "algo.world_model.transition_model.hidden_size": 64,
+    "algo.world_model.representation_model.hidden_size": 64,
+    "algo.world_model.discrete_size": 8,
+    "algo.world_model.stochastic_size": 8,
+    "algo.world_model.encoder.cnn_channels_multiplier": 4,
+    "algo.world_model.reward_model.bins": 41,
+    "algo.critic.bins": 41,
+    "algo.per_rank_sequence_length": 8,
+    "algo.per_rank_batch_size": 32,
+    "algo.horizon": 8,
+    "algo.learning_starts": 512,
+    "algo.replay_ratio": 0.125,
+    "algo.world_model.optimizer.lr": 2e-3,
+    "algo.actor.optimizer.lr": 5e-4,
+    "algo.critic.optimizer.lr": 1e-3,
+    "algo.actor.ent_coef": 3e-3,
+}
+"""What the size tiny changes in XS. sheeprl's rates of learning are for millions of steps, these for thousands."""
+POINTS = 32
+"""Of the learning curve of a run."""
 SEEN = {"one_hot": "mlp", "flat": "mlp", "pixels": "cnn"}
 """The kinds of observation that sheeprl's encoders take, and by which of them."""
 
@@ -54,10 +81,16 @@ class Report:
 
 
 class _Watch:
-    """Counts the steps of all environments of a run, and reports."""
+    """Counts the steps of all environments of a run, reports, and keeps the learning curve in the run's folder."""
 
-    def __init__(self, progress: Callable[[Report], None] | None, done: int) -> None:
-        self.progress, self.steps = progress, done
+    def __init__(
+        self, folder: Path, told: dict[str, Any], done: int, progress: Callable[[Report], None] | None
+    ) -> None:
+        self.folder, self.progress, self.steps = folder, progress, done
+        self.told = {**told, "curve": [one for one in told["curve"] if one["steps"] <= done]}
+        self._every = max(told["about"]["steps"] // POINTS, 1)
+        self._before: float = told["cpu"]
+        self._began = time.process_time()
         self.rewards: deque[float] = deque(maxlen=100)
         self.solved: deque[bool] = deque(maxlen=100)
 
@@ -66,10 +99,28 @@ class _Watch:
         if over:
             self.rewards.append(reward)
             self.solved.append(solved)
+        if self.steps % self._every == 0 and self.rewards:
+            now = self._report()
+            point = {"steps": now.steps, "cpu_seconds": self._cpu, "reward": now.reward, "success": now.success}
+            self.told["curve"].append(point)
+            self.keep()
         if self.progress is not None and self.steps % 64 == 0:
-            known = bool(self.rewards)
-            mean = float(np.mean(self.rewards)) if known else None
-            self.progress(Report(self.steps, mean, float(np.mean(self.solved)) if known else None))
+            self.progress(self._report())
+
+    @property
+    def _cpu(self) -> float:
+        return round(self._before + time.process_time() - self._began, 2)
+
+    def _report(self) -> Report:
+        known = bool(self.rewards)
+        mean = float(np.mean(self.rewards)) if known else None
+        return Report(self.steps, mean, float(np.mean(self.solved)) if known else None)
+
+    def keep(self, finished: str = "") -> None:
+        """Write what is known of the run."""
+        self.told.update(cpu=self._cpu, finished=finished)
+        write(self.folder / RUN, json.dumps(self.told, indent=1) + "\n")
+        write(self.folder / CURVE, as_csv(self.told["curve"]))
 
 
 _watch: _Watch | None = None
@@ -95,19 +146,28 @@ class WatchedEnv(PuzzleEnv):
 
 
 def configuration(
-    task: pp.Task, *, steps: int, seed: int, folder: Path, num_envs: int, every: int, settings: dict[str, Any]
+    task: pp.Task,
+    *,
+    steps: int,
+    seed: int,
+    folder: Path,
+    num_envs: int,
+    every: int,
+    size: str,
+    settings: dict[str, Any],
 ) -> Any:  # noqa: ANN401 (omegaconf is untyped)
-    """sheeprl's configuration of a run: DreamerV3, its smallest size, on the CPU. Settings are named as sheeprl names them."""
+    """sheeprl's configuration of a run: DreamerV3 on the CPU. Settings are named as sheeprl names them."""
+    if size not in SIZES:
+        raise pp.UnknownOption(f"DreamerV3 has the sizes {', '.join(SIZES)}, not {size!s:.80}")
     kind = SEEN.get(str(task.observation))
     if kind is None:
         raise pp.UnknownOption(f"DreamerV3 sees {', '.join(SEEN)}, not {task.observation!s:.80}")
-    rewards = {name: value for name, value in asdict(task.rewards).items() if isinstance(value, (int, float))}
     options = ("undo", "max_steps", "max_repeats", "observation", "width", "height", "timeout")
     wrapper = {
         "_target_": f"{__name__}.WatchedEnv",
         "puzzle": task.puzzle,
         "params": task.game_id or task.params,
-        "rewards": rewards,
+        "rewards": _plain(task.rewards),
         **{name: getattr(task, name) for name in options},
     }
     keys = {one: {"encoder": ["seen"], "decoder": ["seen"]} if one == kind else _NO_KEYS for one in ("mlp", "cnn")}
@@ -123,7 +183,7 @@ def configuration(
         "env.capture_video": False,
         "env.screen_size": 64,
         "env.wrapper": wrapper,
-        "buffer.size": max(steps // num_envs, 64),
+        "buffer.size": min(max(steps, 64 * num_envs), 1_000_000),  # of all environments together
         "buffer.memmap": False,
         "checkpoint.every": every,
         "metric.log_level": 0,
@@ -134,15 +194,21 @@ def configuration(
         "exp_name": "run",
     }
     with initialize_config_module("sheeprl.configs", version_base="1.3"):
-        found = compose("config", ["exp=dreamer_v3", "algo=dreamer_v3_XS", "env=dummy"])
+        known = "XS" if size == "tiny" else size
+        found = compose("config", ["exp=dreamer_v3", f"algo=dreamer_v3_{known}", "env=dummy"])
     with open_dict(found):
         for name, value in chosen.items():
             OmegaConf.update(found, name, value, merge=False)
-        for name, value in settings.items():
+        for name, value in {**(TINY if size == "tiny" else {}), **settings}.items():
             if OmegaConf.select(found, name) is None:
                 raise pp.UnknownOption(f"sheeprl's configuration of DreamerV3 has no {name!r:.80}")
             OmegaConf.update(found, name, value)
     return found
+
+
+def _plain(rewards: pp.Rewards) -> dict[str, Any]:
+    """Rewards as a configuration can hold them."""
+    return {name: value for name, value in asdict(rewards).items() if isinstance(value, (int, float))}
 
 
 _NO_KEYS: dict[str, list[str]] = {"encoder": [], "decoder": []}
@@ -158,6 +224,7 @@ def train(
     resume: bool = False,
     num_envs: int = 4,
     every: int = 50_000,
+    size: str = "XS",
     settings: dict[str, Any] | None = None,
     progress: Callable[[Report], None] | None = None,
     **options: Any,  # noqa: ANN401 (of a Task)
@@ -169,10 +236,11 @@ def train(
         params: the engine's parameter string.
         steps: in all environments together.
         seed: of everything.
-        folder: of the run. It gets ``run.json`` and sheeprl's own folder.
+        folder: of the run. It gets ``run.json``, ``curve.csv`` and sheeprl's own folder.
         resume: go on with the run in the folder, from its last checkpoint.
         num_envs: how many games are played together.
         every: a checkpoint is written after so many steps.
+        size: one of ``SIZES``.
         settings: of sheeprl's configuration, such as ``{"algo.replay_ratio": 0.5}``.
         progress: called with a ``Report`` from time to time.
         options: those of ``puzzleport.Task``. The observation is one of ``SEEN``.
@@ -180,25 +248,32 @@ def train(
     global _watch
     task = pp.Task.of(puzzle, params, {"observation": "one_hot", **options})
     about = {"algorithm": "dreamer", "puzzle": task.puzzle, "params": task.params, "seed": seed}
-    about.update(steps=steps, num_envs=num_envs, observation=str(task.observation), settings=settings or {})
-    before = _before(folder, about, resume)
+    about.update(steps=steps, num_envs=num_envs, size=size, settings=settings or {}, rewards=_plain(task.rewards))
+    about.update({name: getattr(task, name) for name in ("observation", "undo", "max_steps", "max_repeats")})
+    told, before = _before(folder, about, resume)
+    if told["finished"] and before is not None:
+        return before
     found = configuration(
-        task, steps=steps, seed=seed, folder=folder, num_envs=num_envs, every=every, settings=settings or {}
+        task, steps=steps, seed=seed, folder=folder, num_envs=num_envs, every=every, size=size, settings=settings or {}
     )
     if before is not None:
         with open_dict(found):
             found.checkpoint.resume_from = str(before)
-    write(folder / RUN, json.dumps({"about": about}, indent=1) + "\n")
     plain = dotdict(OmegaConf.to_container(found, resolve=True, throw_on_missing=True))
-    _watch = _Watch(progress, 0 if before is None else _steps_of(before))
+    _watch = _Watch(folder, told, 0 if before is None else _steps_of(before), progress)
+    _watch.keep()
     try:
         check_configs(plain)
         run_algorithm(plain)
+        last = checkpoints(folder)
+        if not last:
+            raise ValueError(f"sheeprl wrote no checkpoint into {folder}")
+        _watch.keep("all steps are taken")
+    except BaseException:
+        _watch.keep()
+        raise
     finally:
         _watch = None
-    last = checkpoints(folder)
-    if not last:
-        raise ValueError(f"sheeprl wrote no checkpoint into {folder}")
     return last[-1]
 
 
@@ -211,18 +286,20 @@ def _steps_of(path: Path) -> int:
     return int(path.stem.split("_")[1])
 
 
-def _before(folder: Path, about: dict[str, Any], resume: bool) -> Path | None:
-    """The checkpoint that a run goes on from."""
+def _before(folder: Path, about: dict[str, Any], resume: bool) -> tuple[dict[str, Any], Path | None]:
+    """What is known of the run in the folder, or of a new one, and the checkpoint that it goes on from."""
+    about = json.loads(json.dumps(about, default=str))
+    fresh = {"about": about, "cpu": 0.0, "finished": "", "curve": []}
     if not (folder / RUN).exists():
-        return None
+        return fresh, None
     if not resume:
         raise ValueError(f"{folder} holds a run: --resume goes on with it")
-    known = json.loads((folder / RUN).read_text(encoding="utf-8"))["about"]
-    for name, value in json.loads(json.dumps(about, default=str)).items():
-        if known.get(name) != value:
-            raise ValueError(f"the run in {folder} has another {name}: {known.get(name)!r:.80}")
+    told = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    for name, value in about.items():
+        if told["about"].get(name) != value:
+            raise ValueError(f"the run in {folder} has another {name}: {told['about'].get(name)!r:.80}")
     found = checkpoints(folder)
-    return found[-1] if found else None
+    return {**fresh, **told}, found[-1] if found else None
 
 
 class CheckpointPolicy:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 PAGE, RESULTS = ROOT / "docs" / "model-based.md", ROOT / "docs" / "results"
 CURVES = RESULTS / "model-based-curves.csv"
 PUZZLES = ("fifteen", "net", "flood", "bridges", "dominosa", "netslide", "samegame", "mines", "guess", "blackbox")
-RECIPES = ("alphazero", "muzero")
+RECIPES = ("alphazero", "muzero", "dreamer")
 Row = dict[str, str]
 
 
@@ -39,15 +39,26 @@ def keep_curves(rows: list[Row], runs: Path) -> None:
     write(CURVES, as_csv([one for key in sorted(known) for one in known[key]]))
 
 
-def shown(row: Row | None, expert: Row | None = None) -> str:
-    """Steps, and the percentage within the bound; in bold where the steps are within 20% of the expert's."""
-    if row is None:
+def shown(rows: list[Row], expert: Row | None = None) -> str:
+    """Steps, and the percentage within the bound; in bold where the steps are within 20% of the expert's.
+
+    Of several seeds the mean, and from the least to the most.
+    """
+    if not rows:
         return "not run"
-    steps = f"{float(row['own_steps']):,.1f}" if row["own_steps"] else "-"
-    near = expert is not None and float(row["own_within"]) >= 95 and row["own_steps"] != ""
-    if near and expert is not None and float(row["own_steps"]) <= 1.2 * float(expert["own_steps"]):
-        steps = f"**{steps}**"
-    return f"{steps} ({float(row['own_within']):.1f}%)"
+    steps, within = ([float(row[name]) for row in rows if row[name]] for name in ("own_steps", "own_within"))
+    length = spread(steps, "{:,.1f}") if steps else "-"
+    near = expert is not None and min(within) >= 95 and len(steps) == len(rows)
+    if near and expert is not None and max(steps) <= 1.2 * float(expert["own_steps"]):
+        length = f"**{length}**"
+    return f"{length} ({spread(within, '{:.1f}%')})"
+
+
+def spread(values: list[float], form: str) -> str:
+    """The mean, and of several values that differ from where to where they go."""
+    low, high = form.format(min(values)), form.format(max(values))
+    mean = form.format(sum(values) / len(values))
+    return mean if low == high else f"{mean}, {low} to {high}"
 
 
 def paper(puzzle: str, algorithm: str) -> str:
@@ -65,16 +76,14 @@ def paper(puzzle: str, algorithm: str) -> str:
 def figures(rows: list[Row]) -> str:
     """The table of the ten puzzles."""
 
-    def of(puzzle: str, recipe: str) -> Row | None:
-        found = [row for row in rows if (row["puzzle"], row["recipe"]) == (puzzle, recipe)]
-        return found[0] if found else None
+    def of(puzzle: str, recipe: str) -> list[Row]:
+        return [row for row in rows if (row["puzzle"], row["recipe"]) == (puzzle, recipe)]
 
-    lines = [
-        "| puzzle | bound | random | masked random | expert | AlphaZero | MuZero | the paper's MuZero | the paper's DreamerV3 |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    names = ["random", "masked random", "expert", "AlphaZero", "MuZero", "DreamerV3"]
+    names += ["the paper's MuZero", "the paper's DreamerV3"]
+    lines = [f"| puzzle | bound | {' | '.join(names)} |", "| --- |" + " ---: |" * (len(names) + 1)]
     for puzzle in PUZZLES:
-        expert = of(puzzle, "expert")
+        expert = next(iter(of(puzzle, "expert")), None)
         cells = [shown(of(puzzle, name)) for name in BASELINES] + [shown(of(puzzle, name), expert) for name in RECIPES]
         bound = f"{puzzle} {level_params(puzzle, 'easiest')} | {expert['bound'] if expert else '-'}"
         lines.append(f"| {bound} | {' | '.join(cells)} | {paper(puzzle, 'MuZero')} | {paper(puzzle, 'DreamerV3')} |")
@@ -101,44 +110,51 @@ def ablation() -> str:
     """Ours beside the paper's."""
     ours = {(row["puzzle"], row["max_steps"], row["max_repeats"]): row for row in read_rows(RESULTS / "ablation.csv")}
     lines = [
-        "| puzzle | longest episode | ends at repeats | masked PPO | of it within the bound | the paper's DreamerV3 |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| puzzle | longest episode | ends at repeats | random | masked random | masked PPO | of it within the bound "
+        "| the paper's DreamerV3 |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
+
+    def told(row: Row, steps: str, success: str) -> str:
+        return f"{float(row[steps]):,.1f} ({float(row[success]):.1f}%)" if row[steps] else "- (0.0%)"
+
     for row in paper_table("ablation"):
         own = ours.get((row["puzzle"], row["max_steps"], row["max_repeats"]))
-        mine, within = "not run", ""
+        mine, within, chance = "not run", "", ["", ""]
         if own:
-            mine = f"{float(own['mean_steps'] or 'nan'):,.1f} ({float(own['success']):.1f}%)".replace("nan", "-")
-            within = f"{float(own['within']):.1f}%"
-        told = "-"
-        if row["success_percent"]:
-            told = f"{float(row['mean_successful_steps']):,.1f} ({row['success_percent']}%)"
+            mine, within = told(own, "mean_steps", "success"), f"{float(own['within']):.1f}%"
+            chance = [told(own, f"{who}_mean_steps", f"{who}_success") for who in ("random", "masked")]
+        theirs = told(row, "mean_successful_steps", "success_percent") if row["success_percent"] else "-"
         limit, ends = f"{int(row['max_steps']):,}", row["max_repeats"] if row["max_repeats"] != "0" else "no"
-        lines.append(f"| {row['puzzle']} {row['params']} | {limit} | {ends} | {mine} | {within} | {told} |")
+        cells = [f"{row['puzzle']} {row['params']}", limit, ends, *chance, mine, within, theirs]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def chart() -> None:
-    """Steps of validation games beside the expert's, by steps of training."""
+    """How the agents learn: those in JAX by validation games, DreamerV3 by the episodes that it trains on."""
     import matplotlib as mpl
 
     mpl.use("svg")
     mpl.rcParams["svg.hashsalt"] = "puzzleport"  # the same figures give the same file
     import matplotlib.pyplot as plt
 
-    curves = read_rows(CURVES)
-    figure, both = plt.subplots(1, 2, figsize=(12, 4), sharey=True)
-    for axes, what in zip(both, ("steps", "cpu_seconds"), strict=True):
+    curves = [one for one in read_rows(CURVES) if one["seed"] == "0"]
+    figure, axes = plt.subplots(2, 2, figsize=(12, 8.5), layout="constrained")
+    labels = {"steps": "steps of training", "cpu_seconds": "CPU seconds, set-up and compiling included"}
+    places = (("alphazero", "cpu_seconds"), ("muzero", "cpu_seconds"), ("dreamer", "steps"), ("dreamer", "cpu_seconds"))
+    for one, (recipe, by) in zip(axes.flat, places, strict=True):
+        height = "reward" if recipe == "dreamer" else "spl"
         for i, puzzle in enumerate(PUZZLES):
-            for recipe, line in zip(RECIPES, ("-", ":"), strict=True):
-                own = [one for one in curves if (one["puzzle"], one["recipe"]) == (puzzle, recipe)]
-                name = f"{puzzle}, {recipe}" if own else None
-                x, y = [float(one[what]) for one in own], [float(one["spl"]) for one in own]
-                axes.plot(x, y, line, color=f"C{i}", label=name, marker=".")
-        axes.set_xlabel({"steps": "steps of training", "cpu_seconds": "CPU seconds, compiling included"}[what])
-    both[0].set_ylabel("SPL of validation games")
-    both[1].legend(loc="lower right", fontsize="small")
-    figure.savefig(RESULTS / "model-based-curves.svg", metadata={"Date": None}, bbox_inches="tight")
+            own = [row for row in curves if (row["puzzle"], row["recipe"]) == (puzzle, recipe)]
+            if own:
+                x, y = ([float(row[name]) for row in own] for name in (by, height))
+                one.plot(x, y, color=f"C{i}", label=puzzle, marker=".")
+        one.set(title={"alphazero": "AlphaZero", "muzero": "MuZero", "dreamer": "DreamerV3"}[recipe], xlabel=labels[by])
+        one.set_ylabel("return of the last 100 episodes" if recipe == "dreamer" else "SPL of validation games")
+        if one.lines:
+            one.legend(loc="lower right", fontsize="small")
+    figure.savefig(RESULTS / "model-based-curves.svg", metadata={"Date": None})
     plt.close(figure)
 
 

@@ -50,7 +50,12 @@ RECIPES = {
     "dagger": Recipe("dagger", 300_000, {"width": 256}),
     "dagger-long": Recipe("dagger", 1_000_000, {"width": 384, "set": "rounds=30"}),
     "alphazero": Recipe("alphazero", 500_000),
-    "muzero": Recipe("muzero", 500_000),
+    "muzero": Recipe("muzero", 250_000),
+    "dreamer": Recipe(
+        "dreamer",
+        8192,
+        {"size": "tiny", "num-envs": 16, "max-steps": 100, "reward": "solved=1,failed=-0.1,step=-0.02", "every": 2048},
+    ),
     "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
 }
 """All recipes by name. Their settings were fixed before the table was made."""

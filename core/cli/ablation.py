@@ -7,15 +7,18 @@ import io
 import json
 import shlex
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ..benchmark.learned import instances, play_baseline
 from ..benchmark.paper import table as paper_table
 from ..benchmark.results import as_csv
 from ..files import write
 from ..puzzle_spec import optimal_steps
+from ..task import Task
 from .common import OutputFile, console
 from .train import DREAMER, train
 
@@ -27,7 +30,11 @@ SETTINGS = {
 }
 """Of each algorithm, so that an episode can get that long: PPO in JAX starts new games in every round of updates."""
 KEY = ("puzzle", "algorithm", "max_steps", "max_repeats", "seed")
-COLUMNS = (*KEY, "params", "steps", "cpu_seconds", "episodes", "success", "mean_steps", "within", "bound", "command")
+CHANCE = ("random", "masked")
+"""Who plays the same instances without having learned anything."""
+FIGURES = ("success", "mean_steps", "within")
+ABOUT = ("params", "steps", "cpu_seconds", "episodes", *FIGURES, "bound")
+COLUMNS = (*KEY, *ABOUT, *(f"{who}_{what}" for who in CHANCE for what in FIGURES), "command")
 
 
 @click.command()
@@ -50,7 +57,8 @@ def ablation(
     """Train with episodes of at most 10,000 and 100,000 steps, with and without early termination, as the paper does.
 
     Ten puzzles at the human level, four settings each: an episode ends at the limit, or as soon as a state is seen more than
-    10 times. One row of the CSV file for each; rows that are there are not made again, and a run that was interrupted goes on.
+    10 times. One row of the CSV file for each, which tells beside it what random and masked random play solve; rows that are
+    there are not made again, and a run that was interrupted goes on.
     """
     seed = seed or 0
     for row in paper_table("ablation"):
@@ -66,6 +74,7 @@ def ablation(
         folder = runs / "-".join(key[i] for i in (1, 0, 2, 3, 4))
         made = dict(zip(KEY, key, strict=True))
         made.update(command=f"{words} --episodes {episodes}", **_trained(words, folder, episodes))
+        made.update(_chance(puzzle, made["params"], made["episodes"]))
         rows = sorted([*rows, made], key=lambda one: (one["puzzle"], int(one["max_steps"]), -int(one["max_repeats"])))
         write(table, as_csv([{name: one.get(name, "") for name in COLUMNS} for one in rows]))
         told = (
@@ -88,16 +97,34 @@ def _trained(words: str, folder: Path, episodes: int) -> dict[str, Any]:
         train.main([*shlex.split(words)[2:], *more], standalone_mode=False)
     told = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     kept = json.loads((folder / "results.json").read_text(encoding="utf-8"))["results"][-1]
-    lengths = [steps for steps, status in zip(kept["steps"], kept["status"], strict=True) if status > 0]
-    bound, count = optimal_steps(kept["puzzle"], kept["params"]), len(kept["steps"])
+    bound = optimal_steps(kept["puzzle"], kept["params"])
     curve = told.get("curve") or [{}]
     return {
         "params": kept["params"],
-        "steps": curve[-1].get("steps", told["about"].get("steps", "") if "about" in told else ""),
+        "steps": curve[-1].get("steps", told.get("about", {}).get("steps", "")),
         "cpu_seconds": told.get("cpu", ""),
-        "episodes": count,
-        "success": round(100 * len(lengths) / count, 2),
-        "mean_steps": round(sum(lengths) / len(lengths), 1) if lengths else "",
-        "within": round(100 * sum(one <= bound for one in lengths) / count, 2),
+        "episodes": len(kept["steps"]),
+        **_figures([one > 0 for one in kept["status"]], kept["steps"], bound),
         "bound": bound,
+    }
+
+
+@cache
+def _chance(puzzle: str, params: str, episodes: int) -> dict[str, Any]:
+    """What play by chance reaches on the same instances, in as many steps."""
+    task, bound, row = Task(puzzle, params), optimal_steps(puzzle, params), {}
+    for who in CHANCE:
+        played = play_baseline(who, task, instances(task, episodes))
+        figures = _figures(played.solved.tolist(), played.steps.tolist(), bound)
+        row.update({f"{who}_{name}": value for name, value in figures.items()})
+    return row
+
+
+def _figures(solved: list[bool], steps: list[int], bound: int) -> dict[str, Any]:
+    """Percent solved, mean steps of those, percent solved within the bound."""
+    lengths = [one for one, good in zip(steps, solved, strict=True) if good]
+    return {
+        "success": round(100 * len(lengths) / len(steps), 2),
+        "mean_steps": round(sum(lengths) / len(lengths), 1) if lengths else "",
+        "within": round(100 * sum(one <= bound for one in lengths) / len(steps), 2),
     }

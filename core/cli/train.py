@@ -32,6 +32,7 @@ DREAMER = "dreamer"
 """DreamerV3 of sheeprl."""
 ONLY_SB3 = {"observation", "device", "every"}
 ONLY_OWN = {"mask", "curriculum", "network", "layers", "width", "withhold", "start", "threads"}
+ONLY_DREAMER = {"size"}
 DREAMER_DEFAULTS = {"num_envs": 4, "max_steps": DEFAULT_MAX_STEPS}
 SB3_DEFAULTS = {"num_envs": 16, "max_steps": DEFAULT_MAX_STEPS}
 EVALSET = "v1"
@@ -62,6 +63,9 @@ EVALSET = "v1"
 @click.option("--network", type=click.Choice(["dense", "axial"]), default="dense", help="Of those in JAX.")
 @click.option("--layers", default=2, show_default=True, help="Hidden layers, or blocks of an axial network.")
 @click.option("--width", default=128, show_default=True, help="Of a layer, or of a cell in an axial network.")
+@click.option(
+    "--size", default="XS", show_default=True, help="Of dreamer: XS to XL, or tiny for few cells on one core."
+)
 @click.option("--withhold", default=0.0, help="The share of the instances from which nothing is learned (in JAX).")
 @click.option("--from", "start", help="A .safetensors file of an agent to start from (in JAX).")
 @click.option(
@@ -123,9 +127,9 @@ def train(
     """Train an agent, and evaluate it as the paper does.
 
     Those in JAX (ppo, dagger, alphazero, muzero) write best.safetensors (the best by validation), last.npz, run.json and
-    curve.csv into the folder, those of SB3 model.zip, run.json and TensorBoard's logs, dreamer run.json and sheeprl's
-    checkpoints; all add results.json. Ctrl-C keeps what is learned. Settings of dreamer have sheeprl's names, such as
-    algo.replay_ratio=0.5.
+    curve.csv into the folder, those of SB3 model.zip, run.json and TensorBoard's logs, dreamer run.json, curve.csv
+    and sheeprl's checkpoints; all add results.json. Ctrl-C keeps what is learned. Settings of dreamer have sheeprl's names,
+    such as algo.replay_ratio=0.5.
     JSON and CSV are of the evaluation.
     """
     if options["resume"] and folder is None:
@@ -146,14 +150,15 @@ def train(
             chosen["start"] = str(_train(puzzle, level_params(puzzle, stage), place / stage, form, **chosen))
         path = _train(puzzle, params, place, form, **chosen)
         if episodes:
-            rows.append(_evaluate(puzzle, params, path, episodes, options, form))
+            rows.append(_evaluate(puzzle, params, path, place, episodes, options, form))
     if rows:
         emit(rows, form)
 
 
 def _check_family(context: click.Context, algorithm: str) -> None:
     """An error about options that this algorithm does not have."""
-    for name in ONLY_SB3 if algorithm in OWN else ONLY_OWN | ({"device"} if algorithm == DREAMER else set()):
+    others = ONLY_OWN | ({"device"} if algorithm == DREAMER else ONLY_DREAMER)
+    for name in ONLY_SB3 | ONLY_DREAMER if algorithm in OWN else others:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             told = next(one.opts[0] for one in context.command.params if one.name == name)
             raise ValueError(f"{told} is not for --algo {algorithm}")
@@ -218,6 +223,8 @@ def _dreamer(puzzle: str, params: str, folder: Path, progress: Any, options: dic
         chosen[name] = value if chosen[name] is None else chosen[name]
     if chosen["rewards"] is None:
         del chosen["rewards"]
+    if chosen["observation"] == "state":
+        chosen["observation"] = "one_hot"  # the state, as its encoder takes it
     return train(puzzle, params, folder=folder, progress=progress, **chosen)
 
 
@@ -225,7 +232,7 @@ def _sb3(puzzle: str, params: str, folder: Path, progress: Any, options: dict[st
     """Train with Stable-Baselines3."""
     from ..adapters.sb3_train import train
 
-    chosen = {name: value for name, value in options.items() if name not in {"algorithm", *ONLY_OWN}}
+    chosen = {name: value for name, value in options.items() if name not in {"algorithm", *ONLY_OWN, *ONLY_DREAMER}}
     for name, value in SB3_DEFAULTS.items():
         chosen[name] = value if chosen[name] is None else chosen[name]
     algorithm = SB3_NAMES[options["algorithm"]]
@@ -233,7 +240,7 @@ def _sb3(puzzle: str, params: str, folder: Path, progress: Any, options: dict[st
 
 
 def _evaluate(
-    puzzle: str, params: str, path: Path, episodes: int, options: dict[str, Any], form: str | None
+    puzzle: str, params: str, path: Path, folder: Path, episodes: int, options: dict[str, Any], form: str | None
 ) -> dict[str, Any]:
     """Evaluate what was trained, on instances that no training meets; the row of its result."""
     evalset = EVALSET if episodes <= SIZE and not names_instance(params) else None
@@ -250,7 +257,7 @@ def _evaluate(
             name=options["algorithm"],
             progress=lambda one: bar.update(task, completed=len(one.steps)),
         )
-    save([result], path.parent / "results.json")
+    save([result], folder / "results.json")
     row = result.summary()
     if form is None:
         measured = steps_and_success(row["mean_successful_steps"], row["success_percent"])

@@ -18,7 +18,7 @@ import puzzleport as pp
 from puzzleport.adapters import jax_alphazero, jax_muzero
 from puzzleport.adapters.jax_train import LAST, Model, Setup, train, training_task, withheld
 from puzzleport.agents import published
-from puzzleport.benchmark.learned import play_agent, play_baseline, read_rows
+from puzzleport.benchmark.learned import instances, play_agent, play_baseline, read_rows
 from puzzleport.cli import main
 
 SMALL = {"num_envs": 64, "rollout": 8, "updates": 4, "simulations": 8, "instances": 64, "batch": 128, "replay": 8}
@@ -58,10 +58,12 @@ def test_it_learns_and_an_interrupted_run_ends_with_the_same_weights(tmp_path, a
     best = train(algorithm, setup(), folder=tmp_path / "whole", **options)
     agent, task = published.read(best), pp.Task("fifteen", "2x2", max_steps=500)
     trained = play_agent(agent, task, range(100), temperature=agent.temperature)
-    chance = play_baseline("masked", task, range(100))
+    model = Model(setup())
+    model.write(tmp_path / "fresh.safetensors", model.initial, temperature=1.0)
+    fresh = play_agent(published.read(tmp_path / "fresh.safetensors"), task, range(100), temperature=1.0)
     expert = play_baseline("expert", task, range(100))
     assert trained.solved.all()
-    assert chance.steps.mean() > 5 * expert.steps.mean()
+    assert fresh.steps.mean() > 5 * expert.steps.mean()
     assert trained.steps.mean() <= 1.5 * expert.steps.mean()
 
     def interrupt(report):
@@ -166,6 +168,12 @@ def test_the_ablation_makes_the_cells_that_are_missing(tmp_path):
     (made,) = [row for row in rows if row["command"]]
     assert (made["max_steps"], made["max_repeats"], made["episodes"]) == ("10000", "10", "2")
     assert "--level human --max-steps 10000 --max-repeats 10" in made["command"]
+    task = pp.Task("cube", made["params"])
+    for who in ("random", "masked"):
+        played = play_baseline(who, task, instances(task, 2))
+        assert float(made[f"{who}_success"]) == 100 * played.solved.mean()
+        lengths = played.steps[played.solved]
+        assert made[f"{who}_mean_steps"] == (str(round(lengths.mean(), 1)) if len(lengths) else "")
     about = json.loads((tmp_path / "ppo-cube-10000-10-0" / "run.json").read_text())["about"]
     assert (about["max_steps"], about["max_repeats"]) == (10000, 10)
     assert CliRunner().invoke(main, words).output == ""  # nothing is left to do

@@ -169,6 +169,8 @@ def test_an_agent_can_start_from_another(tmp_path):
     # Only the value is taught while PPO warms up.
     assert all(np.array_equal(before[name], after[name]) for name in before if not name.startswith("worth"))
     assert not np.array_equal(before["worth.weight"], after["worth.weight"])
+    with pytest.raises(ValueError, match="plays fifteen, not net"):
+        train("ppo", setup("net", start=str(first)), steps=256, folder=tmp_path / "c", settings=TINY["ppo"])
 
 
 def test_a_curriculum_carries_over_what_fits(tmp_path):
@@ -231,9 +233,10 @@ def test_the_command_trains_several_seeds_without_masks(tmp_path):
         folder = tmp_path / f"seed-{seed}"
         assert {one.name for one in folder.iterdir()} >= {"best.safetensors", "last.npz", "run.json", "curve.csv"}
         assert not published.read(folder / "best.safetensors").masked
-    result = CliRunner().invoke(main, ["train", "--algo", "ppo", "--puzzle", "fifteen", "--every", "5"])
-    assert result.exit_code == 2
-    assert "--every is not for --algo ppo" in result.output
+    for name, value in (("--every", "5"), ("--size", "tiny")):
+        result = CliRunner().invoke(main, ["train", "--algo", "ppo", "--puzzle", "fifteen", name, value])
+        assert result.exit_code == 2
+        assert f"{name} is not for --algo ppo" in result.output
 
 
 def test_the_table_goes_on_where_it_was(tmp_path, monkeypatch):
