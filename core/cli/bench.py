@@ -343,7 +343,7 @@ def bench_torchrl(names: list[str], level: str, seconds: float, form: str | None
         figures = [f"{figure / 1000:,.0f}" for figure in (row.batch, row.floor, row.env)]
         ratios = [f"{figure / row.batch:.2f}" for figure in (row.floor, row.env)]
         table.add_row(row.puzzle, row.params, *figures, *ratios, end_section=row is rows[-2])
-    remark = "The same random actions on all cores, in one run. Floor: TorchRL's own step, without fresh tensors."
+    remark = "The same random actions on all cores, in one run. Floor: the same without tensors of each step."
     _emit(rows, form, table, remark)
 
 

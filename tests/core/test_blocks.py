@@ -65,12 +65,11 @@ def test_what_is_held_in_any_form_stays():
 
 
 def test_few_blocks_are_remembered_and_none_that_is_large():
-    pool = Blocks(24, PARTS)
-    held = [pool.take() for _ in range(4 * blocks.LAST)]
-    for block in held:
-        pool.give(block)
-        pool.take()
-    assert len(pool._given) <= len(held)
+    pool, held = Blocks(24, PARTS), []
+    for _ in range(4 * blocks.LAST):
+        held.append(pool.take())
+        pool.give(held[-1])
+        assert len(pool._given) <= blocks.LAST
     large = Blocks(blocks.MOST_BYTES + 1, [])
     large.give(large.take())
     assert not large._given
