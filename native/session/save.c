@@ -336,25 +336,32 @@ int pz_session_load(const uint8_t *bytes, int64_t size, pz_session **result)
     return error == PZ_BAD_PARAMS || error == PZ_BAD_ID ? PZ_CORRUPT : error;
 }
 
-static void pack_clone(pz_session *s, void *context)
+/* All that a clone takes over is read in one call, while no other thread can touch it. */
+typedef struct original {
+    packer packed;
+    bool ruled, loaded;
+} original;
+
+static void pack_original(pz_session *s, void *context)
 {
-    pack(s, context, false);
+    original *o = context;
+    o->ruled = s->ruled;
+    o->loaded = s->loaded;
+    pack(s, &o->packed, false);
 }
 
 int pz_clone_within(const pz_session *session, double timeout, pz_session **result)
 {
-    pz_session *s = (pz_session *)session; /* packing reads only; the visitor's type serves both directions */
     *result = NULL;
-    packer packed = {.bytes = NULL};
-    int error = pz_call(s, pack_clone, &packed);
-    if (error) {
-        free(packed.bytes);
-        return error;
+    original o = {.packed.bytes = NULL};
+    /* Packing reads only; the visitor's type serves both directions. */
+    int error = pz_call((pz_session *)session, pack_original, &o);
+    if (!error) {
+        const unpacker from = {.at = o.packed.bytes, .end = o.packed.bytes + o.packed.length};
+        error = revive((revival){.from = from, .ruled = o.ruled}, timeout, result);
+        if (!error) (*result)->loaded = o.loaded;
     }
-    const unpacker from = {.at = packed.bytes, .end = packed.bytes + packed.length};
-    error = revive((revival){.from = from, .ruled = s->ruled}, timeout, result);
-    if (!error) (*result)->loaded = s->loaded;
-    free(packed.bytes);
+    free(o.packed.bytes);
     return error;
 }
 
