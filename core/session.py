@@ -431,7 +431,9 @@ class Session:
     @property
     def player(self) -> int:
         """Whose turn it is: who acts, and whose cursor is observed and drawn."""
-        return int(lib.pz_session_player(self._open()))
+        number = ffi.new("int *")
+        self._check(lib.pz_session_player(self._open(), number), "player")
+        return int(number[0])
 
     def turn(self, player: int) -> None:
         """Give the turn to a player, 0 to ``players - 1``: observation and mask become those of that player.

@@ -74,7 +74,7 @@ int pz_session_limit(pz_session *session, int max_steps, int max_repeats);
 int pz_session_players(pz_session *session, int n);
 int pz_session_turn(pz_session *session, int player);
 int pz_session_n_players(const pz_session *session);
-int pz_session_player(const pz_session *session);
+int pz_session_player(pz_session *session, int *player);
 int pz_session_step(pz_session *session, int action);
 int pz_session_undo(pz_session *session);
 int pz_session_solve(pz_session *session);

@@ -60,7 +60,12 @@ int pz_session_n_players(const pz_session *s)
     return s->n_players;
 }
 
-int pz_session_player(const pz_session *s)
+/* A save passes through all players: who asks meanwhile must not see one of these. */
+int pz_session_player(pz_session *s, int *player)
 {
-    return s->player;
+    int refused = pz_claim(s);
+    if (refused) return refused;
+    *player = s->player;
+    pz_release(s);
+    return PZ_OK;
 }

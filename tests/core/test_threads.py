@@ -185,6 +185,17 @@ def test_closing_a_session_that_another_thread_plays():
 # ---- Searches ----
 
 
+def test_whose_turn_it_is_while_another_thread_saves():
+    """A save passes through all players, and who asks meanwhile is told nothing rather than one of these."""
+    run("""
+        session = pp.Session("net", "13x11", 1, players=4)
+        session.turn(2)
+        seen = set()
+        together(session.save, lambda: seen.add(session.player))
+        assert seen == {2}, seen
+    """)
+
+
 def test_a_search_refuses_a_second_thread():
     run("""
         from puzzleport.agents import search
