@@ -115,6 +115,8 @@ def bookkeeping(calls: Calls) -> Calls:
         def tried() -> None:
             try:
                 call()
+            except pp.SessionClosed as error:  # by a reset that put other games in its place
+                refused.append(error)
             except (pp.PuzzleError, SystemError, MemoryError, ImportError, NameError):
                 raise
             except Exception as error:
