@@ -71,10 +71,12 @@ for kind in ${1:-address thread}; do
         # resident size should not see much of what the sanitizer keeps.
         run="sanitized address libasan.so ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0:quarantine_size_mb=8"
         $run build/address-python/where.py
-        # The sanitizer itself ends the process where an address space is full.
+        # The sanitizer itself ends the process where an address space is full, and takes many minutes for the largest board.
         # shellcheck disable=SC2086
         $run -m pytest "${pytest[@]}" tests/native/test_experts.py tests/core --ignore tests/core/test_memory.py \
-            --deselect "tests/core/test_torture.py::test_torture[memory]" $(printf -- "--ignore tests/core/test_%s.py " $python_only)
+            --deselect "tests/core/test_torture.py::test_torture[memory]" \
+            --deselect tests/core/test_deadlines.py::test_ctrl_c_ends_a_long_call_long_before_its_end \
+            $(printf -- "--ignore tests/core/test_%s.py " $python_only)
         $run -m tests.torture pairs forks signals exits deadlines forged --seconds "${TORTURE:-60}"
     else
         checkers thread
