@@ -136,20 +136,29 @@ class PuzzleEnv(EnvBase):
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         if "_step" in tensordict.keys():  # noqa: SIM118 (a TensorDict is no dict)
             raise NotImplementedError("all games are stepped together: there is no _step mask for some of them")
-        # Into memory of its own: what TorchRL keeps must not change with the next step. What follows is most of what this
-        # environment adds to a step of the batch, so no function is called that can be done without.
-        block = self._blocks.take()
-        self.batch.step_apart(tensordict.get("action").numpy(), block.memory, choosable=True)
-        seen = [*map(torch.from_numpy, block.arrays)]
+        # Into memory of its own: what TorchRL keeps must not change with the next step.
+        block, made = self._blocks.take(), []
+
+        def make() -> None:
+            made.append(self._tensors(block.arrays))
+
+        # To make tensors takes longer than many a step: it is done while the other threads step.
+        self.batch.step_apart(tensordict.get("action").numpy(), block.memory, choosable=True, meanwhile=make)
         self._blocks.give(block)
-        tensors: dict[str, Any] = dict(zip(self._names, seen))  # noqa: B905 (the fields follow)
+        (result,) = made
         if self._hook is not None:
-            tensors["reward"] = torch.from_numpy(self._episodes.paid().astype(np.float32)[:, None])
+            result.set("reward", torch.from_numpy(self._episodes.paid().astype(np.float32)[:, None]))
+        if not self._fields:
+            result.set("observation", tensors_of(self._episodes.observation(), self._size))
+        return result
+
+    def _tensors(self, arrays: list[Array]) -> TensorDict:
+        """All that lies in a block. No function is called that can be done without."""
+        seen = [*map(torch.from_numpy, arrays)]
+        tensors: dict[str, Any] = dict(zip(self._names, seen))  # noqa: B905 (the fields follow)
         if self._fields:
             fields = dict(zip(self._fields, seen[len(self._names) :], strict=True))
             tensors["observation"] = TensorDict._new_unsafe(fields, self._size)
-        else:
-            tensors["observation"] = tensors_of(self._episodes.observation(), self._size)
         return TensorDict._new_unsafe(tensors, self._size, device=self._here[0])
 
     def step(self, tensordict: TensorDictBase) -> TensorDictBase:

@@ -217,7 +217,12 @@ class Batch:
         return self._result
 
     def step_apart(
-        self, actions: Sequence[int] | Array, block: Array | None = None, *, choosable: bool = False
+        self,
+        actions: Sequence[int] | Array,
+        block: Array | None = None,
+        *,
+        choosable: bool = False,
+        meanwhile: Callable[[], object] | None = None,
     ) -> Array:
         """The same, and a copy of what it led to in one array of ``apart_size`` bytes: ``apart`` says where.
 
@@ -227,21 +232,25 @@ class Batch:
             actions: one for each slot.
             block: where to write; a fresh one if None.
             choosable: in the copy, masks of games that are over have every action where none is legal.
+            meanwhile: called while the other threads step. It may prepare what is made of the block, but not look
+                into it, nor use the batch.
         """
         given = self._checked(actions)
         if block is None:
             block = np.empty(self.apart_size, np.uint8)
-        code = lib.pz_batch_step_apart(
-            self._handle or self._open(),
-            self.num_envs,
-            ffi.from_buffer("int64_t[]", given),
-            _AUTORESET[self.autoreset],
-            ffi.from_buffer("uint8_t[]", block, require_writable=True),
-            block.nbytes,
-            choosable,
-        )
-        if code:
-            self._check(code)
+        handle, room = self._handle or self._open(), ffi.from_buffer("uint8_t[]", block, require_writable=True)
+        wanted, n, autoreset = ffi.from_buffer("int64_t[]", given), self.num_envs, _AUTORESET[self.autoreset]
+        refused, code = None, 0
+        try:
+            refused = lib.pz_batch_begin_apart(handle, n, wanted, autoreset, room, len(room), choosable)
+            if not refused and meanwhile is not None:
+                meanwhile()
+        finally:
+            # A step that was begun comes to its end, whatever happened meanwhile: Ctrl-C even before we knew that it began.
+            if not refused:
+                code = lib.pz_batch_end_apart(handle)
+        if refused or code:
+            self._check(refused or code)
         return block
 
     def _checked(self, actions: Sequence[int] | Array) -> Array:

@@ -105,8 +105,9 @@ int pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
 int pz_batch_reset(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
 void pz_batch_uncounted(pz_batch *batch);
 int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset);
-int pz_batch_step_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size,
-                        bool choosable);
+int pz_batch_begin_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block,
+                         int64_t size, bool choosable);
+int pz_batch_end_apart(pz_batch *batch);
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);
 int pz_failed_slot(void);
 int pz_batch_streams(pz_batch *batch, int64_t n, uint64_t *seeds, uint64_t *episodes, uint8_t *begun);

@@ -38,6 +38,8 @@ struct pz_batch {
     uint8_t *actions, *chosen;
     int autoreset;
     const pz_batch_copies *copies; /* or NULL */
+    pz_batch_copies apart;         /* those of a step that goes on between two calls */
+    bool under_way;                /* such a step: its thread keeps the claim from the one call to the other */
 
     pz_owner owner;
     int fault; /* PZ_FORKED from a fork in the middle of a call until the next reset */
@@ -328,6 +330,7 @@ static void draw_slots(void *context, int64_t from, int64_t to)
 static void abandon(pz_batch *b)
 {
     b->fault = PZ_FORKED;
+    b->under_way = false;
     pthread_mutex_init(&b->lock, NULL);
     pz_prefetch_abandon(b->prefetch);
     for (int at = 0; at < b->n; at++) b->slots[at].session = NULL;
@@ -364,14 +367,19 @@ static int wrong_size(void)
 /* A picture costs as much as many steps: the threads share them in small pieces, so that they end together. */
 static const pz_grain few = {2, 2, 2}, many = {4, 256, 16};
 
-/* Run a job over the slots of a claimed batch. */
-static int run(pz_batch *b, pz_job job, pz_grain grain, const pz_batch_copies *copies)
+/* Before a job over the slots of a claimed batch. */
+static void prepare(pz_batch *b, const pz_batch_copies *copies)
 {
     b->copies = copies;
     b->error = PZ_OK;
     b->failed_slot = -1;
     pz_prefetch_after_fork(b->prefetch);
-    if (!pz_team_run(b->team, job, b, b->n, grain)) {
+}
+
+/* After it. */
+static int conclude(pz_batch *b, bool whole)
+{
+    if (!whole) {
         abandon(b);
         return pz_refuse(PZ_ENGINE, "the process forked in the middle of this call; reset the batch");
     }
@@ -381,6 +389,12 @@ static int run(pz_batch *b, pz_job job, pz_grain grain, const pz_batch_copies *c
     pz_refuse(b->error, b->message);
     pz_thread_notes()->slot = b->failed_slot;
     return b->error;
+}
+
+static int run(pz_batch *b, pz_job job, pz_grain grain, const pz_batch_copies *copies)
+{
+    prepare(b, copies);
+    return conclude(b, pz_team_run(b->team, job, b, b->n, grain));
 }
 
 int pz_task_session(const pz_task *task, uint64_t seed, pz_session **result)
@@ -530,24 +544,6 @@ int pz_batch_step(pz_batch *b, int64_t n, const int64_t *actions, int autoreset)
     return pz_batch_step_to(b, n, (pz_actions){.wide = actions}, autoreset, NULL);
 }
 
-int pz_batch_step_apart(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size,
-                        bool choosable)
-{
-    const int64_t records = b->n * (int64_t)b->layout.record_size, masks = b->n * (int64_t)b->n_actions;
-    const int64_t rewards = b->n * (int64_t)sizeof(float);
-    if (size != records + rewards + masks + 4 * (int64_t)b->n) return wrong_size();
-    uint8_t *flags = block + records + rewards + masks;
-    const pz_batch_copies copies = {.records = block,
-                                    .rewards = (float *)(block + records),
-                                    .masks = block + records + rewards,
-                                    .ends = {.terminated = flags,
-                                             .truncated = flags + b->n,
-                                             .done = flags + 2 * (int64_t)b->n,
-                                             .solved = flags + 3 * (int64_t)b->n},
-                                    .choosable = choosable};
-    return pz_batch_step_to(b, n, (pz_actions){.wide = actions}, autoreset, &copies);
-}
-
 /* Copy the actions and look whether each exists: without a branch in the loops, so that they take several at once. */
 static bool take_actions(pz_batch *b, pz_actions actions)
 {
@@ -568,14 +564,56 @@ static bool take_actions(pz_batch *b, pz_actions actions)
     return !beyond && !narrow_beyond;
 }
 
-int pz_batch_step_to(pz_batch *b, int64_t n, pz_actions actions, int autoreset, const pz_batch_copies *copies)
+/* Claim the batch for a step, unless that is refused. */
+static int claim_step(pz_batch *b, int64_t n, pz_actions actions, int autoreset)
 {
     int refused = claim(b);
     if (refused) return refused;
     if (n != b->n) return release(b, wrong_size());
     if (!take_actions(b, actions)) return release(b, pz_refuse(PZ_BAD_ACTION, "there is no such action"));
     b->autoreset = autoreset;
-    return release(b, run(b, step_slots, b->buffers->frames ? few : many, copies));
+    return PZ_OK;
+}
+
+static pz_grain step_grain(const pz_batch *b)
+{
+    return b->buffers->frames ? few : many;
+}
+
+int pz_batch_step_to(pz_batch *b, int64_t n, pz_actions actions, int autoreset, const pz_batch_copies *copies)
+{
+    int refused = claim_step(b, n, actions, autoreset);
+    return refused ? refused : release(b, run(b, step_slots, step_grain(b), copies));
+}
+
+int pz_batch_begin_apart(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size,
+                         bool choosable)
+{
+    const int64_t records = b->n * (int64_t)b->layout.record_size, masks = b->n * (int64_t)b->n_actions;
+    const int64_t rewards = b->n * (int64_t)sizeof(float);
+    if (size != records + rewards + masks + 4 * (int64_t)b->n) return wrong_size();
+    uint8_t *flags = block + records + rewards + masks;
+    int refused = claim_step(b, n, (pz_actions){.wide = actions}, autoreset);
+    if (refused) return refused;
+    b->apart = (pz_batch_copies){.records = block,
+                                 .rewards = (float *)(block + records),
+                                 .masks = block + records + rewards,
+                                 .ends = {.terminated = flags,
+                                          .truncated = flags + b->n,
+                                          .done = flags + 2 * (int64_t)b->n,
+                                          .solved = flags + 3 * (int64_t)b->n},
+                                 .choosable = choosable};
+    prepare(b, &b->apart);
+    pz_team_begin(b->team, step_slots, b, b->n, step_grain(b));
+    b->under_way = true;
+    return PZ_OK;
+}
+
+int pz_batch_end_apart(pz_batch *b)
+{
+    if (!pz_is_mine(&b->owner) || !b->under_way) return pz_refuse(PZ_ENGINE, "this thread has begun no step here");
+    b->under_way = false;
+    return release(b, conclude(b, pz_team_end(b->team)));
 }
 
 void pz_batch_uncounted(pz_batch *b)

@@ -56,7 +56,11 @@ struct pz_team {
     pz_flag quit, cancelled;
     pz_job run;
     void *context;
+    int64_t n;
     pz_grain grain;
+    int callers;        /* the caller's share of this job */
+    double began,
+        away; /* when the job did, and how long the caller does something else, as a part of the work of all */
 };
 
 /* The next piece of a share; false when none is left. Large ones first, small ones last: so members end together. */
@@ -116,9 +120,8 @@ static int64_t work_on(const pz_team *t, share *s)
     return done;
 }
 
-static void work(pz_team *t, int number)
+static void work(pz_team *t, int own)
 {
-    const int own = take_share(t, number);
     const double began = pz_now();
     const int64_t done = work_on(t, &t->shares[own]);
     const double ended = pz_now();
@@ -160,7 +163,7 @@ static void *member(void *argument)
         if (atomic_load(&t->generation) == seen) sleep_until_next(t, seen);
         seen = atomic_load(&t->generation);
         if (t->quit) return NULL;
-        work(t, self->number);
+        work(t, take_share(t, self->number));
         if (atomic_fetch_sub(&t->working, 1) == 1 && atomic_load(&t->caller_waits)) {
             pthread_mutex_lock(&t->lock);
             pthread_cond_signal(&t->done);
@@ -262,30 +265,78 @@ static bool wait_for_end(pz_team *t)
     return true;
 }
 
-bool pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, pz_grain grain)
+/* Equal shares; but where the caller is away for a while, its own is as much smaller, so that all end together. */
+static void share_out(pz_team *t, double away)
+{
+    for (int i = 0; i < t->members; i++) atomic_store(&t->shares[i].taken, false);
+    t->callers = take_share(t, 0);
+    const double part = (1 - (t->members - 1) * away) / t->members;
+    const int64_t unit = t->n / 64 + 1; /* so that hardly anything moves from one job to the next */
+    const int64_t callers = part > 0 ? (int64_t)(part * (double)t->n) / unit * unit : 0;
+    const bool smaller = away > 0;
+    int64_t at = 0, left = smaller ? t->n - callers : t->n;
+    for (int i = 0, others = t->members - smaller; i < t->members; i++) {
+        int64_t size = callers;
+        if (!smaller || i != t->callers) left -= size = left / others--;
+        atomic_store(&t->shares[i].next, at);
+        t->shares[i].end = at += size;
+    }
+}
+
+static bool is_for_one(const pz_team *t)
+{
+    return t->members == 1 || t->n <= t->grain.alone;
+}
+
+static void begin(pz_team *t, pz_job run, void *context, int64_t n, pz_grain grain, double away)
 {
     if (t->forks != pz_forks) team_start(t);
     t->run = run;
     t->context = context;
+    t->n = n;
     t->grain = grain;
-    for (int i = 0; i < t->members; i++) {
-        atomic_store(&t->shares[i].next, n * i / t->members);
-        t->shares[i].end = n * (i + 1) / t->members;
-        atomic_store(&t->shares[i].taken, false);
-    }
     t->cancelled = false;
-    if (t->members == 1 || n <= grain.alone) {
-        run(context, 0, n);
-        return true;
-    }
+    if (is_for_one(t)) return;
+    share_out(t, away);
     atomic_store(&t->working, t->members - 1);
     atomic_fetch_add(&t->generation, 1);
     wake_sleepers(t);
-    work(t, 0);
+}
+
+/* False in the child of a fork that came since it began. */
+static bool end(pz_team *t)
+{
+    if (t->forks != pz_forks) return false;
+    if (is_for_one(t)) {
+        t->run(t->context, 0, t->n);
+        return true;
+    }
+    work(t, t->callers);
     for (int spin = 0; spin < SPINS && atomic_load(&t->working); spin++) relax();
     /* A signal handler may have forked: in the child there is nobody to wait for, nor to unlock the lock. */
     if (t->forks != pz_forks) return false;
     return !atomic_load(&t->working) || wait_for_end(t);
+}
+
+bool pz_team_run(pz_team *t, pz_job run, void *context, int64_t n, pz_grain grain)
+{
+    begin(t, run, context, n, grain, 0);
+    return end(t);
+}
+
+void pz_team_begin(pz_team *t, pz_job run, void *context, int64_t n, pz_grain grain)
+{
+    begin(t, run, context, n, grain, t->away);
+    t->began = pz_now();
+}
+
+bool pz_team_end(pz_team *t)
+{
+    const double away = pz_now() - t->began;
+    if (!end(t)) return false;
+    const double work = t->members * (pz_now() - t->began) - away;
+    t->away += ((work > away ? away / work : 1) - t->away) / 8;
+    return true;
 }
 
 int pz_team_size(const pz_team *t)

@@ -37,6 +37,9 @@ int pz_team_size(const pz_team *team);
  * the other threads had in hand stays undone.
  */
 bool pz_team_run(pz_team *team, pz_job run, void *context, int64_t n, pz_grain grain);
+/* The same in two calls: between them the other members work, while the caller does something else. */
+void pz_team_begin(pz_team *team, pz_job run, void *context, int64_t n, pz_grain grain);
+bool pz_team_end(pz_team *team);
 
 /* Set by anyone who wants the job to end early, and by Ctrl-C; cleared when the next one starts. */
 pz_flag *pz_team_cancelled(pz_team *team);

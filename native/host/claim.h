@@ -46,6 +46,11 @@ static inline void pz_let_go(pz_owner *owner)
     atomic_store_explicit(owner, 0, memory_order_release);
 }
 
+static inline bool pz_is_mine(pz_owner *owner)
+{
+    return atomic_load_explicit(owner, memory_order_relaxed) == pz_this_thread();
+}
+
 /* Whether a thread that a fork left behind has the claim. */
 bool pz_is_abandoned(pz_owner *owner);
 

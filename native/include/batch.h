@@ -88,9 +88,14 @@ int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autore
 int pz_batch_reset_to(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which,
                       const pz_batch_copies *copies);
 int pz_batch_step_to(pz_batch *batch, int64_t n, pz_actions actions, int autoreset, const pz_batch_copies *copies);
-/* A step with copies in one block, of as many bytes: records, rewards, masks, terminated, truncated, done, solved. */
-int pz_batch_step_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size,
-                        bool choosable);
+/*
+ * A step with copies in one block, of as many bytes: records, rewards, masks, terminated, truncated, done, solved.
+ * Between the two calls, which come from the same thread, the other threads of the batch are at work, and everybody
+ * else is refused. Every step that was begun must be ended, and until then the block must stay where it is.
+ */
+int pz_batch_begin_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block,
+                         int64_t size, bool choosable);
+int pz_batch_end_apart(pz_batch *batch);
 /* From now on nobody reads outcome.repeats: where no limit does either, they are not counted, and stay 0. */
 void pz_batch_uncounted(pz_batch *batch);
 int pz_batch_pixels(pz_batch *batch, int width, int height, int form, uint8_t *out, int64_t size);

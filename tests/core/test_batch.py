@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -195,3 +197,63 @@ def test_repeats_are_left_out_unless_a_limit_needs_them():
             batch.reset(1)
             seen = [int(batch.step([0, 0]).repeats.max()) for _ in range(4)]
             assert any(seen) == counted
+
+
+def test_a_step_apart_with_something_to_do_meanwhile_is_the_same_step():
+    for threads in (1, 2, 3):
+        with pp.Batch("net", "2x2", 70, threads=threads) as one, pp.Batch("net", "2x2", 70, threads=threads) as other:
+            one.reset(1)
+            other.reset(1)
+            for _ in range(40):
+                actions, called = one.result.mask.argmax(axis=1), []
+                seen = other.step_apart(actions, meanwhile=lambda: called.append(1))  # noqa: B023 (called at once)
+                assert called == [1]
+                assert np.array_equal(seen, one.step_apart(actions))
+
+
+def test_whatever_happens_meanwhile_a_step_comes_to_its_end():
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    def meddle() -> None:
+        for call in (batch.reset, batch.pixels, batch.streams, lambda: batch.step([0] * 70), again):
+            with pytest.raises(pp.EngineError, match="in use"):
+                call()
+        refused.append(len(refused))
+
+    def again() -> None:
+        batch.step_apart([0] * 70, meanwhile=stop)
+
+    refused: list[int] = []
+    with pp.Batch("net", "2x2", 70, threads=2) as batch:
+        batch.reset(1)
+        with pytest.raises(KeyboardInterrupt):
+            batch.step_apart([0] * 70, meanwhile=stop)
+        assert (batch.result.steps == 1).all()
+        batch.step_apart([0] * 70, meanwhile=meddle)
+        assert refused == [0]
+        assert (batch.result.steps == 2).all()
+        batch.step_apart([0] * 70, meanwhile=batch.close)  # the step keeps what it works on
+        with pytest.raises(pp.SessionClosed):
+            batch.step([0] * 70)
+
+
+def test_a_fork_meanwhile_leaves_a_batch_that_wants_a_reset():
+    with pp.Batch("net", "2x2", 70, threads=2) as batch:
+        batch.reset(1)
+        children: list[int] = []
+        refused = False
+        try:
+            batch.step_apart([0] * 70, meanwhile=lambda: children.append(os.fork()))
+        except pp.EngineError as error:
+            refused = "forked" in str(error)
+        if children == [0]:
+            try:
+                batch.reset(1)
+                batch.step([0] * 70)
+            except BaseException:
+                os._exit(2)
+            os._exit(0 if refused else 1)
+        assert not refused
+        assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+        assert (batch.result.steps == 1).all()
