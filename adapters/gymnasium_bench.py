@@ -40,27 +40,29 @@ class Row:
     """Batch of 1,024 on all cores."""
 
 
-def env_loop(puzzle: str, params: str, seconds: float, copy: bool) -> float:
-    """Random actions on one environment."""
-    env = PuzzleEnv(puzzle, params, copy=copy)
-    env.reset(seed=1)
-    numbers = np.random.default_rng(1).integers(len(env.action_names), size=4096).tolist()
-    steps = 0
-    hashes = {env.session.hash()}
-    started = time.thread_time()
-    end = started + seconds
-    while time.thread_time() < end:
-        at = steps % 4096
-        for number in numbers[at : at + 128]:
-            _, _, terminated, truncated, _ = env.step(number)
-            if terminated or truncated:
-                env.reset()
-        steps += 128
-        hashes.add(env.session.hash())
-    taken = time.thread_time() - started
-    env.close()
+def env_loop(env: gym.Env[Any, Any], seconds: float) -> float:
+    """Steps a second with random actions on one environment, which is closed then."""
+    base: PuzzleEnv = env.unwrapped  # type: ignore[assignment]
+    with contextlib.closing(env):
+        numbers = np.random.default_rng(1).integers(len(base.action_names), size=4096).tolist()
+        env.reset(seed=1)
+        env.step(numbers[0])  # gym.make's wrappers check the first one
+        env.reset(seed=1)
+        steps = 0
+        hashes = {base.session.hash()}
+        started = time.thread_time()
+        end = started + seconds
+        while time.thread_time() < end:
+            at = steps % 4096
+            for number in numbers[at : at + 128]:
+                _, _, terminated, truncated, _ = env.step(number)
+                if terminated or truncated:
+                    env.reset()
+            steps += 128
+            hashes.add(base.session.hash())
+        taken = time.thread_time() - started
     if len(hashes) < 2:
-        raise AssertionError(f"{puzzle}: the state never changed")
+        raise AssertionError(f"{base.task.puzzle}: the state never changed")
     return steps / taken
 
 
@@ -95,8 +97,8 @@ def measure(puzzle: str, level: str, seconds: float) -> Row:
             c_loop=c_loop(puzzle, params, seconds, mask=True),
             c_loop_all=c_loop_all(puzzle, params, seconds),
             session=python_loop(puzzle, params, seconds, copy=True),
-            env=env_loop(puzzle, params, seconds, copy=True),
-            env_live=env_loop(puzzle, params, seconds, copy=False),
+            env=env_loop(PuzzleEnv(puzzle, params), seconds),
+            env_live=env_loop(PuzzleEnv(puzzle, params, copy=False), seconds),
             vector=vector_loop(puzzle, params, seconds),
             batch=batch_loop(puzzle, params, seconds, threads=0),
         )
@@ -192,31 +194,15 @@ class Beside:
         return {**asdict(self), **{f"{kind}_times": self.times(kind) for kind in paper_speed.YARDSTICK}}
 
 
-def made_loop(puzzle: str, params: str, seconds: float, observation: str) -> float:
-    """Random actions on what gym.make gives."""
-    with contextlib.closing(gym.make(env_id(puzzle), params=params, observation=observation)) as env:
-        env.reset(seed=1)
-        numbers = np.random.default_rng(1).integers(len(env.unwrapped.action_names), size=4096).tolist()  # type: ignore[attr-defined]
-        env.step(numbers[0])  # the first one is checked by Gymnasium
-        env.reset(seed=1)
-        steps = 0
-        started = time.thread_time()
-        while time.thread_time() - started < seconds:
-            at = steps % 4096
-            for number in numbers[at : at + 64]:
-                _, _, terminated, truncated, _ = env.step(number)
-                if terminated or truncated:
-                    env.reset()
-            steps += 64
-        return steps / (time.thread_time() - started)
-
-
 def measure_beside(puzzle: str, seconds: float) -> Beside:
     """All that is compared with the paper's implementation, and the yardstick in turns with it."""
     params = level_params(puzzle, "easiest")
 
+    def made(**options: Any) -> gym.Env[Any, Any]:  # noqa: ANN401 (those of PuzzleEnv)
+        return gym.make(env_id(puzzle), params=params, **options)
+
     def resets() -> float:
-        with contextlib.closing(gym.make(env_id(puzzle), params=params, ahead=False)) as env:
+        with contextlib.closing(made(ahead=False)) as env:
             env.reset(seed=1)
             return 1e6 / reset_loop(lambda _: env.reset(), seconds)
 
@@ -224,8 +210,8 @@ def measure_beside(puzzle: str, seconds: float) -> Beside:
         lambda: Beside(
             puzzle,
             params,
-            env=made_loop(puzzle, params, seconds, "state"),
-            pictures=made_loop(puzzle, params, seconds, "pixels"),
+            env=env_loop(made(), seconds),
+            pictures=env_loop(made(observation="pixels"), seconds),
             resets=resets(),
             yardstick=paper_speed.yardstick(seconds / 2),
         )

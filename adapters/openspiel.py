@@ -170,7 +170,50 @@ def _game_type(about: pp.PuzzleSpec, *, chance: bool = False, stepwise: bool = F
     )
 
 
-class PuzzleGame(pyspiel.Game):
+class SeededGame(pyspiel.Game):
+    """What games for one player and for two have in common: they start from the session of a seed."""
+
+    task: pp.Task
+    instances: int
+
+    def _root(self, instance: int) -> pp.Session:
+        return self.task.session(None if self.task.seed is None else self.task.seed + instance)
+
+    def _state(self) -> Any:  # noqa: ANN401 (pyspiel is untyped)
+        raise NotImplementedError
+
+    def _observer(self, kind: Any, params: Mapping[str, Any] | None) -> Any:  # noqa: ANN401
+        raise NotImplementedError
+
+    def new_initial_state(self, state: None = None) -> Any:  # noqa: ANN401
+        """The start of a game."""
+        if state is not None:
+            raise pyspiel.SpielError("a puzzle starts from its seed: choose that with the game's parameters")
+        return self._state()
+
+    def max_chance_nodes_in_history(self) -> int:
+        """One if the instance is drawn, else none."""
+        return int(self.instances > 0)
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
+        """What fills the tensors and strings."""
+        if isinstance(iig_obs_type, Mapping):  # C++ leaves out what it does not have
+            iig_obs_type, params = None, iig_obs_type
+        return self._observer(iig_obs_type, params)
+
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        # The base class would make a copy without our attributes.
+        return _load_game, (str(self),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SeededGame:
+        return self
+
+
+def _load_game(text: str) -> Any:  # noqa: ANN401 (pyspiel is untyped)
+    return pyspiel.load_game(text)
+
+
+class PuzzleGame(SeededGame):
     """One puzzle with one set of parameters; each puzzle has a class of its own, made below."""
 
     name: ClassVar[str]
@@ -206,40 +249,16 @@ class PuzzleGame(pyspiel.Game):
         stepwise = self.follows_play or rewards.step != 0
         super().__init__(_game_type(about, chance=bool(self.instances), stepwise=stepwise), info, given)
 
-    def _root(self, instance: int) -> pp.Session:
-        return self.task.session(None if self.task.seed is None else self.task.seed + instance)
-
     def _start_of_pay(self, instance: int) -> GamePay:
         pay = self.task.pay()
         pay.start(self.root(instance))
         return pay
 
-    def new_initial_state(self, state: None = None) -> PuzzleState:
-        """The start of a game."""
-        if state is not None:
-            raise pyspiel.SpielError("a puzzle starts from its seed: choose that with the game's parameters")
+    def _state(self) -> PuzzleState:
         return PuzzleState(self)
 
-    def max_chance_nodes_in_history(self) -> int:
-        """One if the instance is drawn, else none."""
-        return int(self.instances > 0)
-
-    def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Observer:  # noqa: ANN401
-        """What fills the tensors and strings."""
-        if isinstance(iig_obs_type, Mapping):  # C++ leaves out what it does not have
-            iig_obs_type, params = None, iig_obs_type
-        return Observer(self, iig_obs_type, params)
-
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        # The base class would make a copy without our attributes.
-        return _load_game, (str(self),)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> PuzzleGame:
-        return self
-
-
-def _load_game(text: str) -> Any:  # noqa: ANN401 (pyspiel is untyped)
-    return pyspiel.load_game(text)
+    def _observer(self, kind: Any, params: Mapping[str, Any] | None) -> Observer:  # noqa: ANN401 (pyspiel is untyped)
+        return Observer(self, kind, params)
 
 
 def board(session: pp.Session) -> str:

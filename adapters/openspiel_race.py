@@ -60,7 +60,7 @@ def _game_type(about: pp.PuzzleSpec, *, chance: bool = False) -> Any:  # noqa: A
     )
 
 
-class RaceGame(pyspiel.Game):
+class RaceGame(openspiel.SeededGame):
     """A race for one puzzle with one set of parameters; each puzzle has a class of its own, made below."""
 
     name: ClassVar[str]
@@ -87,35 +87,11 @@ class RaceGame(pyspiel.Game):
         )
         super().__init__(_game_type(about, chance=bool(self.instances)), info, given)
 
-    def _root(self, instance: int) -> pp.Session:
-        return self.task.session(None if self.task.seed is None else self.task.seed + instance)
-
-    def new_initial_state(self, state: None = None) -> RaceState:
-        """The start of a race."""
-        if state is not None:
-            raise pyspiel.SpielError("a race starts from its seed: choose that with the game's parameters")
+    def _state(self) -> RaceState:
         return RaceState(self)
 
-    def max_chance_nodes_in_history(self) -> int:
-        """One if the instance is drawn, else none."""
-        return int(self.instances > 0)
-
-    def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Observer:  # noqa: ANN401
-        """What fills the tensors and strings."""
-        if isinstance(iig_obs_type, Mapping):  # C++ leaves out what it does not have
-            iig_obs_type, params = None, iig_obs_type
-        return Observer(self, iig_obs_type, params)
-
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        # The base class would make a copy without our attributes.
-        return _load_game, (str(self),)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> RaceGame:
-        return self
-
-
-def _load_game(text: str) -> Any:  # noqa: ANN401 (pyspiel is untyped)
-    return pyspiel.load_game(text)
+    def _observer(self, kind: Any, params: Mapping[str, Any] | None) -> Observer:  # noqa: ANN401 (pyspiel is untyped)
+        return Observer(self, kind, params)
 
 
 class RaceState(pyspiel.State):

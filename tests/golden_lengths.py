@@ -19,6 +19,7 @@ import numpy as np
 import puzzleport as pp
 from puzzleport.agents import search
 from puzzleport.agents.expert import ExpertPolicy
+from puzzleport.benchmark.positions import after_random_play
 
 from .golden_fields import oblong
 
@@ -43,12 +44,7 @@ def start(puzzle: str, params: str, seed: int, actions: int) -> pp.Session:
     if actions < 0:
         for action in way(session)[:actions]:
             session.step(action)
-    for _ in range(actions):
-        copy = session.clone()
-        copy.step(int(random.choice(np.flatnonzero(session.mask()))))
-        if copy.status == pp.Status.ONGOING:
-            session = copy
-    return session
+    return after_random_play(session, actions, random)
 
 
 def way(session: pp.Session) -> list[int]:

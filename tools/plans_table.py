@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import puzzleport as pp
+from puzzleport.benchmark.positions import after_random_play
 from puzzleport.errors import NoPlan
 
 ACTIONS = (0, 5, 50, 500)
@@ -27,12 +28,7 @@ def after(puzzle: str, seed: int, actions: int) -> pp.Session:
     """A game after so many random legal actions, without those that would end it."""
     random = np.random.default_rng([seed, actions])
     session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed, undo=False)
-    for _ in range(actions):
-        copy = session.clone()
-        copy.step(int(random.choice(np.flatnonzero(session.mask()))))
-        if copy.status == pp.Status.ONGOING:
-            session = copy
-    return session
+    return after_random_play(session, actions, random)
 
 
 def verdict(session: pp.Session) -> str:
