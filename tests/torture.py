@@ -78,6 +78,7 @@ def batch() -> tuple[Any, Calls]:
     return b, {
         "step": lambda: b.step(np.arange(24) % 4),
         "wrong step": wrong_step,
+        "step apart": lambda: b.step_apart(np.arange(24) % 4, meanwhile=lambda: time.sleep(0.0001)),
         "reset": b.reset,
         "reset some": lambda: b.reset(which=np.arange(24) % 3 == 0),
         "reset seeded": lambda: b.reset(seed=5),
@@ -456,7 +457,10 @@ def forks(subject: str, draw: random.Random, seconds: float) -> None:
                 print(repr(error), file=sys.stderr, flush=True)
                 os._exit(1)
             os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0, "the child"
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        # AddressSanitizer's allocator does not go through forks: a child may wait for ever for a lock of its.
+        hung = ended == -signal.SIGALRM and "ASAN_OPTIONS" in os.environ
+        assert ended == 0 or hung, f"the child ended with {ended}"
         thread.join()
         if wrong:
             raise wrong[0]
@@ -573,7 +577,9 @@ def forged(subject: str, draw: random.Random, seconds: float) -> None:
             loaded = pp.Session.load(bent + hashlib.sha1(bent).digest())
         except pp.CorruptState:
             continue
-        assert loaded.mask().tolist() == [loaded.clone().step(a).changed for a in range(len(s.actions))], "the mask"
+        assert loaded.mask().tolist() == [loaded.clone().step(a).changed for a in range(len(loaded.actions))], (
+            "the mask"
+        )
         loaded.text()
         loaded.pixels(160, 160)
         for _ in range(10):
