@@ -83,7 +83,7 @@ build_with() { # compiler
 }
 
 inside python3 -m venv /venv
-inside python -m pip install --quiet scikit-build-core cffi numpy pillow pytest pytest-timeout hypothesis
+inside python -m pip install --quiet scikit-build-core cffi numpy click rich pillow pytest pytest-timeout hypothesis
 failed=0
 for compiler in $compilers; do
     log=$root/$compiler.log

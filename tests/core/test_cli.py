@@ -518,6 +518,14 @@ def test_record_writes_films_and_stills(run, tmp_path):
     assert sorted(path.name for path in tmp_path.glob("*a.*")) == ["a.gif", "a.png"]
 
 
+def test_a_film_may_be_of_one_frame(run, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="films need the extra record")
+    run("record", "expert", "fifteen", "2x2", "--seed", 3, "--size", 64, "--frames", 1, "--gif", "a.gif")
+    with image.open(tmp_path / "a.gif") as film:
+        assert film.n_frames == 1
+        assert (np.asarray(film.convert("RGB")) == pp.Session("fifteen", "2x2", seed=3).pixels(64, 64)).all()
+
+
 def test_record_writes_mp4(run, tmp_path):
     pytest.importorskip("imageio_ffmpeg", reason="MP4 needs the extra video")
     run("record", "masked", "net", "2x2", "--seed", 1, "--frames", 10, "--mp4", "a.mp4")
