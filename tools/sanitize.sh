@@ -2,7 +2,7 @@
 # Everything again under sanitizers:
 #   tools/sanitize.sh [address|thread]      (both when none is named)
 # address: AddressSanitizer and UndefinedBehaviorSanitizer over native/checks/check.c on all puzzles, then the core tests in
-# Python that call into C themselves, then the torture. thread: ThreadSanitizer over batches, rollouts and sessions on several
+# Python that call into C themselves and those of the JAX adapter, then the torture. thread: ThreadSanitizer over batches, rollouts and sessions on several
 # threads, then the tests of these, then pairs of calls from two threads. TORTURE=600 tortures for so many seconds, 60 by
 # default.
 set -euo pipefail
@@ -78,6 +78,8 @@ for kind in ${1:-address thread}; do
             --deselect "tests/core/test_torture.py::test_torture[memory]" \
             --deselect tests/core/test_deadlines.py::test_ctrl_c_ends_a_long_call_long_before_its_end \
             $(printf -- "--ignore tests/core/test_%s.py " $python_only)
+        # What XLA calls: with JAX's threads above and ours below.
+        $run -m pytest "${pytest[@]}" -k "not fork and not process" tests/adapters/test_jax.py
         $run -m tests.torture pairs forks signals exits deadlines forged --seconds "${TORTURE:-60}"
     else
         checkers thread
