@@ -85,6 +85,7 @@ def test_random_play_within_the_bound_is_what_the_page_on_trained_agents_says():
 COMMANDS = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NOT_RUN = {
     r"make ": "builds, or runs this test",
+    r"\. \.venv/bin/activate": "is of the folder that make has built in",
     r"native/checks/check\.sh": "is for a puzzle that is being written",
     r"python tools/docs\.py$": "takes minutes; its --check is a test above",
     r"python tools/charts\.py": "plays for a minute; the check of the pages looks at its charts too",
