@@ -2,9 +2,9 @@
 # Everything again under sanitizers:
 #   tools/sanitize.sh [address|thread]      (both when none is named)
 # address: AddressSanitizer and UndefinedBehaviorSanitizer over native/checks/check.c on all puzzles, then the core tests in
-# Python that call into C themselves and those of the JAX adapter, then the torture. thread: ThreadSanitizer over batches, rollouts and sessions on several
-# threads, then the tests of these, then pairs of calls from two threads. TORTURE=600 tortures for so many seconds, 60 by
-# default.
+# Python that call into C themselves and those of the JAX adapter, then the torture. thread: ThreadSanitizer over batches,
+# rollouts and sessions on several threads, then the tests of these, then pairs of calls from two threads. TORTURE=600
+# tortures for so many seconds, 60 by default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/.venv/bin:$PATH"
