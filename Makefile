@@ -14,7 +14,7 @@ TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^torch==//p' requirements/torch.txt)
 
 .DEFAULT_GOAL := install
-.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants coverage docs web engine-bundle wheel clean
+.PHONY: help check install build demo test lint types bench golden gallery fuzz sanitize torture mutants coverage docs web venvs ready engine-bundle wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -42,6 +42,14 @@ $(STAMP): $(CORE) requirements/torch.txt requirements/test.txt
 	@$(PIP) -r requirements/test.txt
 	@touch $(STAMP)
 
+# Frameworks whose packages exclude those of others have venvs of their own; sheeprl's is made when its test asks for it.
+venvs: build/venvs/openenv/.installed build/venvs/verifiers/.installed ## install OpenEnv and verifiers for the tests
+build/venvs/%/.installed: requirements/%.txt
+	@echo "installing $* into a venv of its own"
+	@$(PYTHON) -m venv build/venvs/$*
+	@build/venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $< || { echo "$(NO_PACKAGES)"; exit 1; }
+	@touch $@
+
 # The build tools stay in .venv, without isolation: then a second build finds the objects of the first, and ninja does
 # only what is needed.
 build: $(CORE)
@@ -51,8 +59,11 @@ build: $(CORE)
 demo: build ## watch the expert solve puzzles in the terminal; nothing but the core is installed
 	@$(BIN)/puzzleport demo --out build/demo
 
+# Everything that a test would otherwise wait for; with --jobs=2 one is downloaded while another is compiled.
+ready: $(STAMP) venvs $(if $(shell command -v emcmake),web) ## install and build all that the tests need
+
 # The second run is for the other end of the Gymnasium releases that are supported.
-test: $(STAMP) build lint types ## install all frameworks and run every test
+test: ready build lint types ## install all frameworks and run every test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	$(PIP) --upgrade --no-deps --target $(NEWEST) 'gymnasium<2'
 	PYTHONPATH=$(NEWEST) $(BIN)/python -m pytest -n auto -q tests/adapters/test_gymnasium.py tests/adapters/test_minari.py

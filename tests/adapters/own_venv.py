@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
-import pytest
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def python_with(folder: Path, *requirements: str) -> Path:
-    """The Python of a new venv with these packages. The test fails where they cannot be installed: a skip would hide it."""
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=300)
-    python = folder / "bin" / "python"
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-    installed = subprocess.run(pip, capture_output=True, text=True, timeout=1800, check=False)
-    if installed.returncode:
-        lines = [line for line in installed.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
-        pytest.fail(f"{' '.join(requirements)} cannot be installed here: {lines[-1]:.200}")
-    (site,) = folder.glob("lib/python*/site-packages")
-    ours = [path for path in sys.path if path.endswith("site-packages")] or [sysconfig.get_path("purelib")]
-    lines = "".join(f"import site; site.addsitedir({path!r})\n" for path in ours)
-    (site / "zz_ours.pth").write_text(lines)
-    return python
+def python_with(framework: str) -> Path:
+    """The Python that has ``requirements/FRAMEWORK.txt``, as make installs it.
+
+    The test fails where that cannot be installed: a skip would hide it.
+    """
+    folder = ROOT / "build" / "venvs" / framework
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:  # tests run side by side
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        make = ["make", f"PYTHON={sys.executable}", (folder / ".installed").relative_to(ROOT)]
+        made = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False)
+        assert made.returncode == 0, made.stdout[-2000:] + made.stderr[-2000:]
+        (site,) = folder.glob("lib/python*/site-packages")
+        ours = [path for path in sys.path if path.endswith("site-packages")] or [sysconfig.get_path("purelib")]
+        (site / "zz_ours.pth").write_text("".join(f"import site; site.addsitedir({path!r})\n" for path in ours))
+    return folder / "bin" / "python"
 
 
 def run(python: Path, script: str, *arguments: str) -> str:
