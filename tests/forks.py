@@ -7,6 +7,7 @@ starts threads before it is used, so a fork is sound. As a program it reads line
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -69,6 +70,7 @@ def main() -> None:
     for name in READY.split():
         with contextlib.suppress(ImportError):  # an extra that is not installed: a script that needs it says so
             importlib.import_module(name)
+    gc.freeze()  # or the collection at the end of every fork touches, and so copies, all that was imported: two seconds each
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         print(run(**json.loads(line)), file=answers, flush=True)
