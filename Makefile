@@ -85,6 +85,7 @@ golden: $(STAMP) build ## write the golden playthroughs and pictures anew
 	$(BIN)/python -m tests.golden_fields
 	$(BIN)/python -m tests.golden_hints
 	$(BIN)/python -m tests.golden_lengths
+	$(BIN)/python -m tests.golden_signatures
 	$(BIN)/python -m tests.golden_words
 
 gallery: build ## draw the contact sheet of all puzzles

@@ -19,6 +19,8 @@ from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.cli import main
 from puzzleport.task import RENAMED
 
+from . import golden_signatures
+
 DEFAULTS = {
     field.name: field.default if field.default is not dataclasses.MISSING else field.default_factory()
     for field in dataclasses.fields(pp.Task)
@@ -77,6 +79,11 @@ ALIASES = {
     ("max_cycles", "CoopParallelEnv"),
     ("max_cycles", "RaceParallelEnv"),
 }
+
+
+def test_defaults_are_what_they_were():
+    """A default is a promise to those who leave it out. After a wanted change: `make golden`."""
+    assert golden_signatures.text().splitlines() == golden_signatures.PATH.read_text().splitlines()
 
 
 @pytest.mark.parametrize("entry", UNPACKED, ids=lambda entry: entry.__qualname__)
