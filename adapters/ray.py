@@ -13,7 +13,7 @@ import os
 import socket
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -59,8 +59,7 @@ class Cluster:
         pending: deque[Any] = deque()
         try:
             while True:
-                room = AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1) - len(pending)
-                for _ in range(room):
+                for _ in range(_room(ray.cluster_resources()) - len(pending)):
                     if not (chunk := list(islice(left, self._chunk))):
                         break
                     pending.append(run.remote([work], folder, chunk))  # in a list, or Ray would load it for each chunk
@@ -86,6 +85,11 @@ class Cluster:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _room(resources: Mapping[str, float]) -> int:
+    """How many chunks may be under way on a cluster; also on one that has no whole CPU yet."""
+    return AHEAD * max(int(resources.get("CPU", 1)), 1)
 
 
 def _connect(address: str, cpus: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import operator
 import os
@@ -231,6 +232,18 @@ def test_an_evaluation_interrupted_on_ray_goes_on_with_threads(cluster):
 def test_a_mistake_in_a_worker_is_the_users_to_see(run):
     words = ("evaluate", "--policy", "policies_for_ray:outside", "--puzzle", "fifteen", "--seed", 0)
     assert run("ray", *words, code=2).stderr == run("threads", *words, code=2).stderr
+
+
+def test_chunks_are_sent_ahead_for_each_cpu(cluster):
+    from puzzleport.adapters.ray import AHEAD, _room
+
+    assert [_room({"CPU": float(cpus)}) for cpus in (0, 0.5, 1, 2, 64)] == [AHEAD * cpus for cpus in (1, 1, 1, 2, 64)]
+    assert _room({"memory": 1.0}) == AHEAD
+    taken = []
+    results = cluster.map(operator.neg, (taken.append(number) or number for number in itertools.count()))
+    assert next(results) == 0
+    assert len(taken) == 3 * 2 * AHEAD  # chunks of 3 for 2 CPUs
+    results.close()
 
 
 def test_results_before_an_error_are_given(cluster):
