@@ -258,7 +258,6 @@ class PaperEnv(PuzzleEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start the next puzzle; with a seed the one that it decides, unless ``params`` names one instance."""
         self._histogram: dict[int, int] = {}
-        self._moves = 0
         self._fresh = True
         return super().reset(seed=seed, options=options)
 
@@ -277,11 +276,12 @@ class PaperEnv(PuzzleEnv):
                 self._way.start(session)
             else:
                 toward = outcome.changed and self._way(session) > 0
-        moved = outcome.changed and outcome.moves != self._moves
         info["state_histogram"] = self._histogram
         info["current_state_repeats"] = outcome.repeats + 1
         info["current_move_was_toward_solution"] = bool(toward)
-        info["current_move_was_cursor_move"] = bool(outcome.changed and not moved and not self._fresh)
+        info["current_move_was_cursor_move"] = bool(
+            not self._fresh and outcome.changed and outcome.moves == self._moves
+        )
         self._moves, self._fresh = outcome.moves, False
         # Channels come first in a view, for no time at all: to write them one after the other would double the step's.
         return {"pixels": observation.transpose(2, 0, 1)} if self._rgb else observation, info
@@ -313,7 +313,7 @@ class PaperEnv(PuzzleEnv):
         self._episodes.go_on(pp.Session.load(state, self.task.timeout))
         self._attach()
         self._over = self._episodes.ended == 1
-        self._histogram, self._moves, self._fresh = {}, self._outcome.moves, True
+        self._histogram, self._fresh = {}, True
         observation, info = self._result()
         return {"obs": spaces.utils.flatten(self.observation_space, observation), "action_mask": info["action_mask"]}
 

@@ -160,7 +160,8 @@ def test_a_state_can_be_taken_and_set(make):
         np.testing.assert_equal(told["obs"], gym.spaces.flatten(one.observation_space, seen))
         assert (told["action_mask"] == one.action_masks()).all()
         assert one.puzzle.moves == 1
-        one.step(int(np.flatnonzero(one.action_masks())[0]))
+        *_, info = one.step(int(np.flatnonzero(one.action_masks())[0]))
+        assert not info["current_move_was_cursor_move"]
     with pytest.raises(pp.InvalidGameID, match="not of net"):
         make("net").set_state(saved)
     with pytest.raises(pp.CorruptState):
@@ -212,6 +213,7 @@ def state(make, puzzle, game_id, *actions):
     env.reset()
     for action in actions:
         env.step(env.action_names.index(action))
+    assert env.state_dict in env.observation_space
     return env.state_dict, env.session
 
 
@@ -274,6 +276,8 @@ def test_untangle_by_the_paper_s_names(make):
     assert seen["cursor_pos"].tolist() == [seen["pts"][axis][session.observe()["cursor_point"]] for axis in "xy"]
     held, session = state(make, "untangle", "5#5", "SELECT", "DOWN")
     assert held["cursor_pos"].tolist() == session.observe()["held_position"].tolist()
+    at_the_edge, _ = state(make, "untangle", "5#5", "SELECT", *["LEFT"] * 12)
+    assert at_the_edge["cursor_pos"][0] == 0
 
 
 # ---- scripts of our own that do what the paper's four listings do; test_paper_listings.py runs those as they are printed
