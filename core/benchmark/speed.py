@@ -170,13 +170,14 @@ def pixel_loop(puzzle: str, params: str, seconds: float) -> float:
     started = time.thread_time()
     end = started + seconds
     while time.thread_time() < end:
-        for number in random.integers(len(session.actions), size=32).tolist():
+        numbers = random.integers(len(session.actions), size=32).tolist()
+        for number in numbers:
             status = session.step(number).status
             picture = session.pixels()
             if status is not Status.ONGOING:
                 episode += 1
                 session.reset(seed=episode)
-        pictures += 32
+        pictures += len(numbers)
         seen.add(hash(picture.tobytes()))
     taken = time.thread_time() - started
     if len(seen) < 2:
