@@ -319,6 +319,7 @@ def test_mistakes_are_said_and_the_environment_goes_on():
 def test_vector_ids():
     envs = gym.make_vec("puzzleport/Net-v0", num_envs=3, vectorization_mode="vector_entry_point", params="2x2")
     assert isinstance(envs.unwrapped, adapter.PuzzleVectorEnv)
+    assert envs.metadata["render_fps"] == adapter.PuzzleEnv.metadata["render_fps"]
     envs.reset(seed=1)
     envs.close()
 

@@ -73,3 +73,11 @@ def test_few_blocks_are_remembered_and_none_that_is_large():
     large = Blocks(blocks.MOST_BYTES + 1, [])
     large.give(large.take())
     assert not large._given
+
+
+def test_nothing_is_used_again_where_references_are_not_counted(monkeypatch):
+    """As in a Python without the GIL."""
+    monkeypatch.setattr(blocks, "_COUNTED", False)
+    pool = Blocks(24, PARTS)
+    pool.give(pool.take())
+    assert not pool._given

@@ -160,14 +160,35 @@ def test_lists_in_every_form(run):
         "evalset --puzzle net --quick",
     ],
 )
-def test_figures_in_every_form(run, words):
+def test_figures_in_every_form(run, monkeypatch, words):
     if "gymnasium" in words or "paper" in words:
         pytest.importorskip("gymnasium", reason="Gymnasium is an extra of its own")
     for form, read in (("--json", json.loads), ("--csv", lambda text: list(csv.DictReader(io.StringIO(text))))):
         rows = read(run(*words.split(), form).stdout)
         assert "net" in [row["puzzle"] for row in rows]
         assert all(row.keys() == rows[0].keys() for row in rows)
-    assert "net" in run(*words.split()).stdout
+    from puzzleport.cli import common
+
+    monkeypatch.setattr(common.console, "_width", 400)  # so that a title is one line
+    shown = run(*words.split()).stdout
+    assert "net" in shown
+    for line in shown.splitlines():
+        if line.startswith("┃"):
+            assert all(title.strip() for title in line.split("┃")[1:-1]), line
+
+
+def test_a_measurement_of_no_time_makes_some_rounds_all_the_same():
+    pytest.importorskip("gymnasium", reason="Gymnasium is an extra of its own")
+    from puzzleport.adapters.gymnasium_bench import reset_loop, vector_loop
+    from puzzleport.benchmark.speed import batch_loop, batch_pixel_loop
+
+    assert vector_loop("net", "2x2", 0) > 0
+    for threads in (0, 1):
+        assert batch_loop("net", "2x2", 0, threads) > 0
+        assert batch_pixel_loop("net", "2x2", 0, threads) > 0
+    made = []
+    assert reset_loop(made.append, 0) > 0
+    assert made == [1, 2, 3]
 
 
 def test_evaluate_prints_what_it_writes(run, tmp_path):
@@ -278,6 +299,7 @@ def test_force_overwrites(run, tmp_path):
         ("show", "fifteen", "--png", "a.png"),
         ("generate", "fifteen", "--params", "2x2", "--count", 2, "--out", "a.csv"),
         ("evaluate", "--puzzle", "fifteen", "--episodes", 2, "--out", "a.json"),
+        ("evaluate", "--puzzle", "fifteen", "--episodes", 2, "--record", "a.jsonl.gz"),
     ):
         run(*words)
         (target,) = tmp_path.glob(words[-1])
@@ -524,6 +546,21 @@ def test_a_film_may_be_of_one_frame(run, tmp_path):
     with image.open(tmp_path / "a.gif") as film:
         assert film.n_frames == 1
         assert (np.asarray(film.convert("RGB")) == pp.Session("fifteen", "2x2", seed=3).pixels(64, 64)).all()
+
+
+@pytest.mark.parametrize(("frames", "bar"), [(100, "4/4"), (4, "4/4"), (2, "2/2")])
+def test_the_bar_of_a_film_ends_full(run, monkeypatch, frames, bar):
+    """Three steps are four pictures."""
+    pytest.importorskip("PIL", reason="pictures need the extra record")
+    from rich.console import Console
+
+    from puzzleport.cli import common
+
+    shown = io.StringIO()
+    monkeypatch.setattr(common, "errors", Console(file=shown, force_terminal=True, width=100))
+    words = ("record", "random", "net", "5x5", "--seed", 1, "--size", 64, "--max-steps", 3)
+    run(*words, "--frames", frames, "--png", "a.png")
+    assert re.findall(r"\d+/\d+", shown.getvalue())[-1] == bar
 
 
 def test_record_writes_mp4(run, tmp_path):

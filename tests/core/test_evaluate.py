@@ -62,6 +62,8 @@ def test_a_summary_is_sums_over_the_episodes():
     assert (row["mean_successful_steps"], row["std"]) == (452.0, 448.0)
     assert 4 <= row["optimal_upper_bound"] < 900
     assert row["within_bound_percent"] == 12.5
+    only = Result("p", "fifteen", "2x2", "seed 0", 1000, False, status=[1], steps=[4]).summary()
+    assert (only["success_percent"], only["within_bound_percent"], only["failed_percent"]) == (100.0, 100.0, 0.0)
     nothing = Result("p", "fifteen", "2x2", "seed 0", 1000, False, status=[0], steps=[50]).summary()
     assert (nothing["mean_successful_steps"], nothing["std"], nothing["success_percent"]) == (None, None, 0.0)
 
@@ -189,6 +191,18 @@ def test_without_a_seed_one_is_drawn_and_told():
     bank = generate("fifteen", "3x3", count=3)
     assert bank.seed != generate("fifteen", "3x3", count=3).seed
     assert generate("fifteen", "3x3", count=3, seed=bank.seed).instances[0].game_id == bank.instances[0].game_id
+
+
+def test_a_setting_is_exhausted_after_a_thousand_repeats_in_a_row():
+    seeds = [pp.game_id.episode_seed(0, at) for at in range(2000)]
+    games = [pp.Session("fifteen", "2x2", seed).instance_hash for seed in seeds]
+    last = max(games.index(game) for game in set(games))  # where the last new one came
+    bank = generate("fifteen", "2x2", count=1000, seed=0)
+    assert bank.exhausted
+    assert [one.seed for one in bank.instances] == [
+        seeds[at] for at in sorted(games.index(game) for game in set(games))
+    ]
+    assert (bank.tried, bank.repeated) == (last + 1 + 1000, last + 1 + 1000 - len(set(games)))
 
 
 def test_an_evaluation_that_goes_on_takes_the_seed_of_the_earlier_one():

@@ -18,7 +18,7 @@ from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.benchmark.results import load, save
 from puzzleport.language import Dialogue, verdict
 from puzzleport.language.board import Board, read
-from puzzleport.language.dialogue import MAX_MESSAGE
+from puzzleport.language.dialogue import MAX_MESSAGE, MAX_MOVES
 from puzzleport.language.grammar import grammar
 from puzzleport.language.verdict import says_all
 
@@ -183,6 +183,26 @@ def test_a_message_stops_at_its_first_problem() -> None:
             "R1C3=/",
             "R1C4=/",
         )
+
+
+def test_a_message_has_at_most_so_many_moves() -> None:
+    def moves(count: int) -> str:
+        return ";".join(["LEFT", "RIGHT"] * (count // 2) + ["LEFT"] * (count % 2))
+
+    with Dialogue("slant", "5x5de", seed=1) as game:
+        game.say("RIGHT")
+        reply = game.say(moves(MAX_MOVES))
+        assert (len(reply.moves), reply.problems) == (MAX_MOVES, ())
+        for message in (moves(MAX_MOVES + 1), ";".join(["LEFT*99"] * (MAX_MOVES // 99 + 1))):
+            assert f"a message has at most {MAX_MOVES} moves" in game.say(message).problems
+
+
+def test_of_two_keys_that_do_the_same_the_first_is_pressed() -> None:
+    with Dialogue("singles", "5x5de", seed=1) as game:
+        game.say("R1C1=B")
+        hands = [game.attempt(text) for text in ("R1C1=.", "SELECT", "SELECT2")]
+        assert hands[0].state() == hands[1].state() == hands[2].state()
+        assert hands[0].keys == hands[1].keys != hands[2].keys
 
 
 def test_hints_never_tell_what_is_hidden() -> None:

@@ -53,6 +53,26 @@ def test_a_file_is_read_as_it_was_written(agent_file):
         agent(session)
 
 
+@pytest.mark.parametrize(("puzzle", "params"), [("flip", "3x3c"), ("tents", "4x4de")])
+@pytest.mark.parametrize("sight", [network.dense_sight, network.axial_sight])
+def test_boards_that_differ_look_different_to_a_network(puzzle, params, sight):
+    layout, random, samples = pp.puzzle_spec.layout(puzzle, params), np.random.default_rng(0), []
+    for seed in range(10):
+        with pp.Session(puzzle, params, seed) as session:
+            for _ in range(20):
+                samples.append(network.numbers(layout, session.observe()))
+                session.act(int(random.integers(len(session.actions))))
+    boards = np.unique(samples, axis=0)
+    item, value, *cells = sight(layout, boards)
+    seen = network.look({"item": item, "value": value}, boards)
+    assert len(np.unique(seen, axis=0)) == len(boards)
+    for height, width, features in cells:  # the last two of each cell tell whether the cursor is in its row and column
+        of_cells = seen[:, : height * width * features].reshape(len(boards), height, width, features)
+        x, y = boards[:, -2:].T[:, :, None, None]
+        assert (of_cells[..., -2] == (y == np.arange(height)[:, None])).all()
+        assert (of_cells[..., -1] == (x == np.arange(width))).all()
+
+
 def test_any_reader_of_safetensors_can_read_it(agent_file):
     safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
     theirs = safetensors.load_file(agent_file)
