@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tracemalloc
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from puzzleport.language import Dialogue, verdict
 from puzzleport.language.board import Board, read
 from puzzleport.language.dialogue import MAX_MESSAGE, MAX_MOVES
 from puzzleport.language.grammar import grammar
+from puzzleport.language.moves import parse
 from puzzleport.language.verdict import says_all
 
 LEVELS = [
@@ -132,6 +134,14 @@ def test_legal_moves_can_be_said(name: str) -> None:
                 reply = fresh.say(text)
                 assert reply.moves == (text,)
                 assert reply.board != before
+
+
+@pytest.mark.parametrize("name", pp.puzzles())
+def test_what_is_offered_is_understood(name: str) -> None:
+    with Dialogue(name, pp.spec(name).easiest_params, seed=1) as dialogue:
+        for kind in dialogue.kinds:
+            for text in islice(kind.options(dialogue.session.observe()), 100):
+                assert [move.text for move in parse(dialogue.kinds, text)] == [text]
 
 
 def test_the_prompt_tells_what_is_needed() -> None:

@@ -27,11 +27,16 @@ class Set(Kind):
     def _fields(self) -> list[str]:
         return [move[1] for move in self.grammar.moves if move[0] == "set"]
 
+    @property
+    def _empties(self) -> bool:
+        """Whether it takes the symbol for nothing: of all moves of this kind the first does, if there is nothing."""
+        return self.words[0] == self._fields[0] and self.layer.none is not None
+
     def understand(self, where: str, symbol: str) -> tuple[Any, ...] | None:
         layer = self.layer
         place = self.place(where)
         if symbol == EMPTY:
-            return (place, layer.none) if self.words[0] == self._fields[0] and layer.none is not None else None
+            return (place, layer.none) if self._empties else None
         value = layer.read(symbol)
         if value is None or value == layer.none:
             if self.words[0] != self._fields[-1]:
@@ -122,7 +127,7 @@ class Set(Kind):
 
     def options(self, seen: Observation) -> Iterator[str]:
         shape = seen[self.words[0]].shape[:2]
-        symbols = [*self.layer.signs] + ([EMPTY] if self.words[0] == self._fields[0] else [])
+        symbols = [*self.layer.signs] + ([EMPTY] if self._empties else [])
         for place in cells(self.grammar):
             if all(0 <= at < size for at, size in zip(place[-len(shape) :], shape, strict=True)):
                 yield from (f"{self.name(place)}={symbol}" for symbol in symbols)
