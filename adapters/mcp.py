@@ -8,6 +8,7 @@ from typing import Any
 
 import puzzleport as pp
 from puzzleport.language import Dialogue
+from puzzleport.limits import DEFAULT_TIMEOUT
 
 try:
     from mcp.server import MCPServer
@@ -18,7 +19,7 @@ except ImportError as error:
     raise ImportError("the MCP adapter needs an extra: pip install 'puzzleport[mcp]'") from error
 
 
-def server(max_games: int = 64, timeout: float = 60.0) -> MCPServer[Any]:
+def server(max_games: int = 64, timeout: float = DEFAULT_TIMEOUT) -> MCPServer[Any]:
     """A server with tools to start, see and play games.
 
     Args:

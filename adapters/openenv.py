@@ -8,6 +8,7 @@ from uuid import uuid4
 import puzzleport as pp
 from puzzleport.language import Dialogue
 from puzzleport.language.dialogue import MAX_MESSAGE
+from puzzleport.limits import DEFAULT_TIMEOUT
 
 try:
     import uvicorn
@@ -61,7 +62,7 @@ class PuzzleEnvironment(Environment[Message, Told, Game]):
     SUPPORTS_CONCURRENT_SESSIONS = True
 
     def __init__(
-        self, puzzle: str = "solo", params: str | None = None, *, max_turns: int = 0, timeout: float = 60.0
+        self, puzzle: str = "solo", params: str | None = None, *, max_turns: int = 0, timeout: float = DEFAULT_TIMEOUT
     ) -> None:
         super().__init__()
         self.puzzle, self.params, self.max_turns, self.timeout = puzzle, params, max_turns, timeout
@@ -123,7 +124,7 @@ def application(
     params: str | None = None,
     *,
     max_turns: int = 0,
-    timeout: float = 60.0,
+    timeout: float = DEFAULT_TIMEOUT,
     max_sessions: int = 1000,
     session_timeout: float = 600.0,
 ) -> Any:  # noqa: ANN401 (a FastAPI application)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..limits import DEFAULT_TIMEOUT
 from .common import PuzzleName
 
 
@@ -15,7 +16,9 @@ from .common import PuzzleName
 @click.option("--max-sessions", default=1000, show_default=True, help="How many games are played at once.")
 @click.option("--session-timeout", default=600.0, show_default=True, help="Seconds after which an idle game is closed.")
 @click.option("--max-turns", default=0, show_default=True, help="How many messages a game takes, 0 for no limit.")
-@click.option("--timeout", default=60.0, show_default=True, help="Seconds that generating a puzzle may take.")
+@click.option(
+    "--timeout", default=DEFAULT_TIMEOUT, show_default=True, help="Seconds that generating a puzzle may take."
+)
 def serve(
     puzzle: str,
     params: str | None,
