@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import cycle
 from typing import Any
 
 import gymnasium as gym
@@ -44,21 +45,22 @@ def env_loop(env: gym.Env[Any, Any], seconds: float) -> float:
     """Steps a second with random actions on one environment, which is closed then."""
     base: PuzzleEnv = env.unwrapped  # type: ignore[assignment]
     with contextlib.closing(env):
-        numbers = np.random.default_rng(1).integers(len(base.action_names), size=4096).tolist()
+        blocks = np.random.default_rng(1).integers(len(base.action_names), size=(32, 128)).tolist()
         env.reset(seed=1)
-        env.step(numbers[0])  # gym.make's wrappers check the first one
+        env.step(blocks[0][0])  # gym.make's wrappers check the first one
         env.reset(seed=1)
         steps = 0
         hashes = {base.session.hash()}
         started = time.thread_time()
         end = started + seconds
-        while time.thread_time() < end:
-            at = steps % 4096
-            for number in numbers[at : at + 128]:
+        for block in cycle(blocks):
+            if time.thread_time() >= end:
+                break
+            for number in block:
                 _, _, terminated, truncated, _ = env.step(number)
                 if terminated or truncated:
                     env.reset()
-            steps += 128
+            steps += len(block)
             hashes.add(base.session.hash())
         taken = time.thread_time() - started
     if len(hashes) < 2:

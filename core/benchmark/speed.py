@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -73,11 +74,15 @@ class Row:
         return 1e6 / self.session - 1e6 / self.c_loop
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def c_loop_all(puzzle: str, params: str, seconds: float) -> float:
     """The C loop on every core at once, by the clock."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(cores) as pool:
-        loops = list(pool.map(lambda _: _loop(puzzle, params, seconds, mask=True), range(cores)))
+    with ThreadPoolExecutor(cores()) as pool:
+        loops = list(pool.map(lambda _: _loop(puzzle, params, seconds, mask=True), range(cores())))
     return float(sum(loop.steps / loop.by_clock for loop in loops))
 
 
@@ -100,14 +105,15 @@ def _loop(puzzle: str, params: str, seconds: float, mask: bool) -> Any:  # noqa:
 def python_loop(puzzle: str, params: str, seconds: float, copy: bool) -> float:
     """Random actions from Python on one session, looking at mask and observation after each."""
     session = Session(puzzle, params, seed=1)
-    numbers = np.random.default_rng(1).integers(len(session.actions), size=4096).tolist()
+    blocks = np.random.default_rng(1).integers(len(session.actions), size=(16, 256)).tolist()
     step, mask, observe = session.step, session.mask, session.observe
     steps = changed = episode = 0
     started = time.thread_time()
     end = started + seconds
-    while time.thread_time() < end:
-        at = steps % 4096
-        for number in numbers[at : at + 256]:
+    for block in cycle(blocks):
+        if time.thread_time() >= end:
+            break
+        for number in block:
             result = step(number)
             mask(copy)
             observe(copy)
@@ -115,7 +121,7 @@ def python_loop(puzzle: str, params: str, seconds: float, copy: bool) -> float:
             if result.status is not Status.ONGOING:
                 episode += 1
                 session.reset(seed=episode)
-        steps += 256
+        steps += len(block)
         if session.steps >= 10_000:
             episode += 1
             session.reset(seed=episode)
