@@ -150,7 +150,6 @@ class _Solution:
 
     def __init__(self, session: Session, names: Sequence[str] | None) -> None:
         self._names, self._wanted = names, dict[str, Array]()
-        self._wrong_at_start = 0
         self._look_for(session)
 
     @property
