@@ -83,4 +83,9 @@ def snapshot_bound(task: Task, undo_depth: int) -> int:
             raise_for(code, f"{task.puzzle} {task.params}")
         most = max(most, size[0])
     del pay  # which had to live until here: the task points to it
-    return -(-(most * 5 // 4 + 64) // 64) * 64
+    return with_room(most)
+
+
+def with_room(size: int) -> int:
+    """A quarter and 64 bytes more, up to a multiple of 64."""
+    return -(-(size * 5 // 4 + 64) // 64) * 64

@@ -15,6 +15,7 @@ import pytest
 import puzzleport as pp
 from puzzleport.adapters.jax import Handle, PuzzleEnv, masked_random
 from puzzleport.benchmark.settings import level_params
+from puzzleport.xla import with_room
 
 STEPS, CHUNK, ENVS = 1000, 100, 4
 
@@ -514,6 +515,13 @@ def test_moves_that_a_state_can_take_back():
     assert backwards == 2
     without = PuzzleEnv("inertia", "5x5", state_size=env.state_size)
     refused("another puzzle or of other parameters", without.step_pure, state, 0)
+
+
+def test_a_state_has_a_quarter_of_room_and_little_more():
+    for size in range(1, 3000):
+        found, least = with_room(size), size + size / 4 + 64
+        assert found % 64 == 0
+        assert least - 1 < found < least + 64
 
 
 @pytest.mark.parametrize("wrong", [{"undo_depth": 0}, {"undo_depth": 257}, {"state_size": -1}, {"state_size": 1.5}])
