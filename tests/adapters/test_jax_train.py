@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from click.testing import CliRunner
 
 import puzzleport as pp
+from puzzleport.adapters.jax_ppo import PPO, Settings, Step
 from puzzleport.adapters.jax_train import (
     LAST,
     VALIDATION,
@@ -118,6 +119,64 @@ def session_fields(puzzle, params, seed):
         return [seen[field.name] for field in session.fields]
 
 
+@pytest.fixture(scope="module")
+def ppo():
+    made = PPO(Model(setup("net", "2x2")), Settings(num_envs=2, clip=0.2, discount=0.9, trace=0.8), 100)
+    yield made
+    made.close()
+
+
+def steps_of_chance(ppo, count):
+    """Steps that nobody took: for each an action that is legal, and numbers that lie about."""
+    random = np.random.default_rng(0)
+    actions = len(ppo.model.setup.task.actions)
+    mask = random.random((count, actions)) < 0.6
+    action = random.integers(actions, size=count)
+    mask[np.arange(count), action] = True
+    seen = random.random((count, len(ppo.model.sight["item"]))) < 0.5
+    numbers = random.normal(size=(3, count)).astype(np.float32)
+    return Step(
+        seen, mask, action, numbers[0] - 1, *numbers[1:], random.random(count) < 0.2, random.random(count) < 0.7
+    )
+
+
+def test_advantages_are_sums_of_discounted_surprises(ppo):
+    steps, last = steps_of_chance(ppo, 12), np.float32(0.7)
+    carry, found = (np.float32(0), last), []
+    for at in reversed(range(12)):
+        carry, gain = ppo._advantage(carry, Step(*(one[at] for one in steps)))
+        found.insert(0, float(gain))
+    after = [*steps.value[1:], last]
+    surprise = [
+        r + 0.9 * v * (not d) - w for r, v, d, w in zip(steps.reward, after, steps.done, steps.value, strict=True)
+    ]
+    for at, gain in enumerate(found):
+        ends = next((end for end in range(at, 12) if steps.done[end]), 11)
+        assert gain == pytest.approx(sum((0.9 * 0.8) ** (k - at) * surprise[k] for k in range(at, ends + 1)), rel=1e-4)
+
+
+def test_the_loss_of_ppo_is_that_of_its_paper(ppo):
+    """With the mean of the games that count, and advantages of mean 0 and spread 1 over these."""
+    count, entropy = 40, 0.3
+    steps, random = steps_of_chance(ppo, count), np.random.default_rng(1)
+    gain, target = random.normal(2, 3, count), random.normal(size=count)
+    logits, value = (np.asarray(one, float) for one in ppo.model(ppo.model.initial, steps.seen))
+    chances = np.where(steps.mask, np.exp(logits), 0)
+    chances /= chances.sum(1, keepdims=True)
+    counts = np.flatnonzero(steps.weight)
+    norm = (gain - gain[counts].mean()) / gain[counts].std()
+    losses = []
+    for at in counts:
+        ratio = chances[at, steps.action[at]] / np.exp(steps.log_prob[at])
+        policy = min(ratio * norm[at], min(max(ratio, 0.8), 1.2) * norm[at])
+        legal = chances[at][steps.mask[at]]
+        losses.append(-policy + (value[at] - target[at]) ** 2 / 2 + entropy * (legal * np.log(legal)).sum())
+    found = ppo._loss(
+        ppo.model.initial, Step(*map(jnp.asarray, steps)), jnp.asarray(gain), jnp.asarray(target), entropy
+    )
+    assert float(found) == pytest.approx(np.mean(losses), rel=1e-3)
+
+
 @pytest.mark.parametrize("algorithm", ["ppo", "dagger"])
 def test_nothing_is_learned_from_instances_that_are_withheld(tmp_path, algorithm):
     half = setup("tents", "4x4de", withhold=0.5)
@@ -139,6 +198,13 @@ def test_first_sights_tell_instances_apart():
     assert len(np.unique(joined(sights))) == len(np.unique(numbers, axis=0))
     assert np.array_equal(sights, np.asarray(first_sight(jnp.asarray(numbers), jnp)))
     assert 0.1 < withheld(sights, 0.2).mean() < 0.3
+
+
+def test_boards_that_differ_in_one_bit_have_other_first_sights():
+    places, bits = 20, np.left_shift(1, np.arange(32)).astype(np.uint32).view(np.int32)
+    changed = np.eye(places, dtype=np.int32)[:, None] * bits[:, None]
+    board = np.arange(places, dtype=np.int32)
+    assert (first_sight(board ^ changed) != first_sight(board)).all()
 
 
 def test_validation_and_numpy_measure_the_same_policy(tmp_path):
