@@ -66,10 +66,12 @@ def test_what_is_held_in_any_form_stays():
 
 def test_few_blocks_are_remembered_and_none_that_is_large():
     pool, held = Blocks(24, PARTS), []
-    for _ in range(4 * blocks.LAST):
-        held.append(pool.take())
-        pool.give(held[-1])
-        assert len(pool._given) <= blocks.LAST
+    for given in range(1, 4 * blocks.LAST):
+        block = pool.take()
+        held.append(block.arrays[0])
+        pool.give(block)
+        del block
+        assert len(pool._given) == min(given, blocks.LAST)
     large = Blocks(blocks.MOST_BYTES + 1, [])
     large.give(large.take())
     assert not large._given
