@@ -16,7 +16,9 @@ import pytest
 from click.testing import CliRunner
 
 import puzzleport as pp
+from puzzleport.benchmark import words as language
 from puzzleport.benchmark.evaluation import BLOCK
+from puzzleport.benchmark.speed import BATCH, cores, resident
 from puzzleport.cli import main
 
 POLICY = """
@@ -135,6 +137,12 @@ def test_a_mistake_ends_in_one_line_and_code_2(run, tmp_path, words, said):
     assert not (tmp_path / "bank.csv").exists()
 
 
+def titles(shown: str) -> list[str]:
+    """The titles of all columns of the tables that are shown; an empty one where there is none."""
+    heads = [line.split("┃")[1:-1] for line in shown.splitlines() if line.startswith("┃")]
+    return [title.strip() for head in heads for title in head]
+
+
 def test_lists_in_every_form(run):
     assert [row["name"] for row in json.loads(run("list", "--json").stdout)] == pp.puzzles()
     rows = list(csv.DictReader(io.StringIO(run("list", "--csv").stdout)))
@@ -172,9 +180,9 @@ def test_figures_in_every_form(run, monkeypatch, words):
     monkeypatch.setattr(common.console, "_width", 400)  # so that a title is one line
     shown = run(*words.split()).stdout
     assert "net" in shown
-    for line in shown.splitlines():
-        if line.startswith("┃"):
-            assert all(title.strip() for title in line.split("┃")[1:-1]), line
+    assert all(titles(shown))
+    if "gymnasium" in words:
+        assert {f"vector {BATCH:,}", f"Batch {BATCH:,}"} <= set(titles(shown))
 
 
 def test_a_measurement_of_no_time_makes_some_rounds_all_the_same():
@@ -189,6 +197,21 @@ def test_a_measurement_of_no_time_makes_some_rounds_all_the_same():
     made = []
     assert reset_loop(made.append, 0) > 0
     assert made == [1, 2, 3]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux binds a process to cores")
+def test_a_measurement_on_all_cores_is_on_those_that_the_process_may_use():
+    allowed = os.sched_getaffinity(0)
+    assert cores() == len(allowed)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def test_games_take_less_memory_than_the_process_has():
+    assert language.memory(["net", "tents"], "easiest", 4) < resident()
 
 
 def test_evaluate_prints_what_it_writes(run, tmp_path):
@@ -284,7 +307,7 @@ def test_the_plots_leave_blank_what_was_not_run(tmp_path):
     assert not [text for text in shown if "optimal" in text]
 
 
-def test_the_tables_explain_their_columns(run):
+def test_the_tables_explain_their_columns(run, monkeypatch):
     said = run("evaluate", "--puzzle", "fifteen", "--episodes", 5, "--seed", 3, "--out", "r.json").stdout
     assert "bound: the paper's upper bound" in " ".join(said.split())
     assert "optimal ≤" not in said
@@ -292,6 +315,12 @@ def test_the_tables_explain_their_columns(run):
     said = " ".join(run("compare", "r.json").stdout.split())
     for word in ("bound: the paper's upper bound", "in plots a star", '"not run": there is no result'):
         assert word in said
+    from puzzleport.cli import common
+
+    monkeypatch.setattr(common.console, "_width", 400)  # so that a title is one line
+    shown = titles(run("compare", "r.json").stdout)
+    assert shown[:2] == ["puzzle", "params"]
+    assert all(shown)
 
 
 def test_force_overwrites(run, tmp_path):
@@ -406,6 +435,7 @@ def test_the_mouse_plays_in_a_window(monkeypatch):
 
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     pygame.display.init()
+    pygame.event.post(pygame.event.Event(pygame.MOUSEMOTION, pos=(20, 100), buttons=(0, 0, 0)))  # nothing is dragged
     for x in range(20, 300, 20):
         for kind in (pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP):
             pygame.event.post(pygame.event.Event(kind, pos=(x, 100), button=1))
@@ -548,6 +578,16 @@ def test_a_film_may_be_of_one_frame(run, tmp_path):
         assert (np.asarray(film.convert("RGB")) == pp.Session("fifteen", "2x2", seed=3).pixels(64, 64)).all()
 
 
+@pytest.mark.parametrize(("name", "needs"), [("a.gif", "PIL"), ("a.mp4", "imageio_ffmpeg")])
+def test_a_film_tells_how_many_pictures_it_has(tmp_path, name, needs):
+    pytest.importorskip(needs, reason="films need the extras record and video")
+    from puzzleport.animation import save_film
+
+    session = pp.Session("net", "2x2", seed=1)
+    for count in (1, 3):
+        assert save_film([session.pixels(64, 64)] * count, tmp_path / name) == count
+
+
 @pytest.mark.parametrize(("frames", "bar"), [(100, "4/4"), (4, "4/4"), (2, "2/2")])
 def test_the_bar_of_a_film_ends_full(run, monkeypatch, frames, bar):
     """Three steps are four pictures."""
@@ -575,15 +615,16 @@ def test_watch_without_a_terminal_tells_how_it_ended(run, policy):
     assert "SOLVED" in said
 
 
-def test_demo_is_short_and_names_what_it_wrote(run, tmp_path):
+def test_demo_is_short_and_names_what_it_wrote(run, tmp_path, monkeypatch):
     pytest.importorskip("PIL", reason="pictures need the extra record")
-    said = run("demo", "--out", "shown").stdout
+    monkeypatch.setattr(sys, "argv", ["puzzleport"])  # it tells how to call it again
+    said = run("demo", "--out", "[red]shown").stdout
     assert len(said.splitlines()) < 20
     assert max(map(len, said.splitlines())) <= 100
     assert "40 of 40 solved by the expert" in said
     for name in ("gallery.png", "tents.gif"):
-        assert f"shown/{name}" in said
-        assert (tmp_path / "shown" / name).stat().st_size > 1000
+        assert f"[red]shown/{name}" in said
+        assert (tmp_path / "[red]shown" / name).stat().st_size > 1000
 
 
 @pytest.mark.parametrize(
@@ -659,6 +700,24 @@ def test_tables_fit_and_nothing_is_cut(run, tmp_path, monkeypatch, words, column
         for name in names:
             assert all(word in said for word in name.split())
         assert said.count("1,234,567 (98.7%)") == 8
+
+
+@pytest.mark.parametrize("width", [10, 30, 50, 80, 200])
+def test_a_table_in_parts_has_every_column_once_and_the_first_two_in_each(width):
+    from rich.table import Table
+
+    from puzzleport.cli.common import in_parts
+
+    names = [letter * size for letter, size in zip("abcdefghi", (3, 4, 40, 45, 5, 5, 41, 6, 3), strict=True)]
+    table = Table(*names)
+    table.add_row(*names)
+    parts = [[str(column.header) for column in part.columns] for part in in_parts(table, width)]
+    assert all(part[:2] == names[:2] and part[2:] for part in parts)
+    assert [name for part in parts for name in part[2:]] == names[2:]
+    for part, after in zip(parts, [*parts[1:], None], strict=True):
+        room = sum(len(name) + 3 for name in part) + 1
+        assert room <= width or len(part) == 3  # what does not fit stands alone
+        assert after is None or room + len(after[2]) + 3 > width  # and no part is shorter than it must be
 
 
 def test_completion(run):

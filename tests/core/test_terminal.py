@@ -44,13 +44,15 @@ def test_the_board_is_the_engines_picture_without_its_margin(puzzle):
     assert 2 * board.lines - 1 - drawn[:, 0].max() <= terminal.FRAME + 1
 
 
-def test_every_letter_of_the_picture_is_shown(puzzle):
+def test_every_letter_of_the_picture_is_shown_where_it_belongs(puzzle):
     session = pp.Session(puzzle, pp.spec(puzzle).human_params, 1)
     board = terminal.Board(session, 200, 100)
-    labels = session.sketch(*board._size).labels
-    shown = "".join(segment.text for row in board.rows(session) for segment in row)
-    for label in labels:
-        assert label.text in shown
+    lines = ["".join(segment.text for segment in row) for row in board.rows(session)]
+    for label in session.sketch(*board._size).labels:
+        x, line = label.x - board._corner[0], lines[(label.y - board._corner[1]) // 2]
+        half = len(label.text) // 2
+        start = {-1: x, 0: x - half, 1: x - len(label.text)}[label.align]
+        assert line[start : start + len(label.text)] == label.text
 
 
 @pytest.mark.parametrize(
