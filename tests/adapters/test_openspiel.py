@@ -487,6 +487,20 @@ def test_the_bots_can_be_swapped():
     assert pyspiel.evaluate_bots(game.new_initial_state(), bots, 1) == [1.0]
 
 
+@pytest.mark.parametrize("max_steps", [4, 8, 40])
+def test_a_benchmark_counts_the_games_that_a_bot_solves(max_steps):
+    from puzzleport.adapters.openspiel_bench import solve
+
+    class Expert:
+        def step(self, state):
+            return state.session.plan()[0]
+
+    lengths = [len(pp.Session("fifteen", "2x2", seed).plan()) for seed in range(6)]
+    solved, seconds = solve("fifteen", "2x2", 6, max_steps, lambda _: Expert())
+    assert solved == sum(length <= max_steps for length in lengths)
+    assert seconds >= 0
+
+
 def test_python_mcts_runs():
     from open_spiel.python.algorithms import mcts
 

@@ -145,7 +145,8 @@ def test_the_example_program_takes_part(tmp_path: Path) -> None:
     [
         ('print(\'["DOWN", "RIGHT", 0, 2]\')', 0, 12),
         ('print("RIGHT")', 0, 12),
-        ("print(99)", 0, 0),
+        ("print(4)", 0, 0),
+        ("print(-1)", 0, 0),
         ("print('[]')", 0, 0),
         ("print('[[[0]]]')", 0, 0),
         ("print('{}')", 0, 0),

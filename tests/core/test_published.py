@@ -126,6 +126,13 @@ def test_intervals():
     assert agree((500, 500), (200, 200))
     assert agree((450, 500), (170, 200))
     assert not agree((500, 500), (180, 200))
+    pairs = [(8, 10), (90, 100), (900, 1000), (850, 1000)]
+    assert [[agree(one, other) for other in pairs] for one in pairs] == [
+        [True, True, True, True],
+        [True, True, True, True],
+        [True, True, True, False],
+        [True, True, False, True],
+    ]
 
 
 # ---- those in the package

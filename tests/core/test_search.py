@@ -132,6 +132,8 @@ def test_the_player_solves_what_it_should(puzzle):
 def test_a_tree_goes_on_from_move_to_move():
     session = start("flood", 3)
     tree = search.Tree(session, seed=2)
+    tree.simulate(0)
+    assert not tree.result.visits.any()
     tree.simulate(400, 20, stop=False)
     result = tree.result
     session.step(result.action)
