@@ -35,6 +35,19 @@ def test_a_click_is_the_same_move_as_the_keys_make():
     pytest.fail("no click had an effect")
 
 
+def test_mines_laid_by_a_click_are_those_that_the_keys_lay():
+    """The first square that is opened decides where the mines are: the description that names the game changes with it."""
+    clicked, typed = pp.Session("mines", "9x9n10", seed=3), pp.Session("mines", "9x9n10", seed=3)
+    assert click(clicked, 128, 128)
+    for _ in range(4):
+        typed.step("RIGHT")
+        typed.step("DOWN")
+    before = typed.desc
+    typed.step("SELECT")
+    assert clicked.desc == typed.desc != before
+    np.testing.assert_array_equal(clicked.observe()["numbers"], typed.observe()["numbers"])
+
+
 def test_a_drag_draws_a_bridge():
     """From island to island, which no single click does; the drag alone changes nothing."""
     session = pp.Session("bridges", "7x7", seed=1)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 
 import numpy as np
 import pytest
@@ -69,6 +70,87 @@ def test_an_estimate_leads_to_the_same_length_with_fewer_states():
     plain, led = search.ida_star(session), search.ida_star(session, target=target, per_step=1)
     assert len(plain.actions) == len(led.actions)
     assert led.nodes < plain.nodes
+
+
+def slow_ida_star(session, target, per_step):
+    """Iterative deepening as it is described: the length of the way, and how many states were looked at."""
+    board = [field.name for field in session.layout.fields if not field.is_ui]
+    visited = 1
+
+    def estimate(at):
+        seen = at.observe()
+        differ = sum(int((seen[name] != target[name]).sum()) for name in board)
+        return 0 if at.status == pp.Status.SOLVED else -(-differ // per_step)
+
+    def deepen(at, depth, bound, hopeless):
+        """The length of a way within the bound, and by how much others exceed it at least."""
+        nonlocal visited
+        total = depth + estimate(at)
+        if at.status != pp.Status.ONGOING:
+            return (depth, np.inf) if at.status == pp.Status.SOLVED else (None, np.inf)
+        if total > bound or depth >= bound:
+            return None, max(total, bound + 1)
+        if hopeless.get(at.hash(), -1) >= bound - depth:
+            return None, np.inf
+        hopeless[at.hash()] = bound - depth
+        least = np.inf
+        for action in np.flatnonzero(at.mask()):
+            following = at.clone()
+            following.step(int(action))
+            visited += 1
+            length, over = deepen(following, depth + 1, bound, hopeless)
+            if length is not None:
+                return length, over
+            least = min(least, over)
+        return None, least
+
+    bound = estimate(session)
+    while True:
+        length, following = deepen(session, 0, bound, {})
+        if length is not None:
+            return length, visited
+        bound = following
+
+
+@pytest.mark.parametrize(("puzzle", "per_step"), [("singles", 1), ("net", 4), ("flip", 5), ("fifteen", 2)])
+def test_iterative_deepening_is_what_it_says(puzzle, per_step):
+    """Also where the items that differ are a whole number of steps, and where the estimate is too high."""
+    for seed in range(2):
+        session = start(puzzle, seed)
+        for action in search.bfs(session).actions[:-5]:
+            session.step(action)
+        target = session.solution()
+        found = search.ida_star(session, target=target, per_step=per_step)
+        assert (len(found.actions), found.nodes) == slow_ida_star(session, target, per_step)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 10, 57])
+def test_iterative_deepening_looks_at_no_more_states_than_it_may(most):
+    session = start("net", 1)
+    few = search.ida_star(session, max_nodes=most)
+    assert (few.actions, few.complete) == (None, False)
+    assert few.nodes == most + 1  # the first is not counted
+
+
+def test_what_is_lost_has_no_plan():
+    """However often it is searched on: in Inertia every way on may end on a mine."""
+    lost = 0
+    for seed in itertools.count():
+        session, random = pp.Session("inertia", "8x3", seed), np.random.default_rng(seed)
+        while session.status == pp.Status.ONGOING and session.steps < 8:
+            following = [session.clone() for _ in np.flatnonzero(session.mask())]
+            for copy, action in zip(following, np.flatnonzero(session.mask()), strict=True):
+                copy.step(int(action))
+            if all(copy.status == pp.Status.FAILED for copy in following):
+                tree = search.Tree(session, seed=seed)
+                for _ in range(3):
+                    tree.simulate(50, 20, 1.4, 1.0, stop=False)
+                    assert tree.result.plan is None
+                lost += 1
+                break
+            session = following[int(random.integers(len(following)))]
+        if lost == 2:
+            break
 
 
 def test_plain_searches_say_what_they_left_out():

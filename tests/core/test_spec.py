@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import puzzleport as pp
@@ -31,6 +32,23 @@ def test_undo_can_be_left_out_exactly_where_the_paper_has_it(puzzle):
 def test_levels_are_the_papers(puzzle):
     row = next(row for row in table("parameters") if row["puzzle"] == puzzle)
     assert (pp.spec(puzzle).easiest_params, pp.spec(puzzle).human_params) == (row["easiest"], row["human_easy"])
+
+
+def narrowest(low: int, high: int) -> np.dtype:
+    kinds = (np.dtype(np.int8), np.dtype(np.int16), np.dtype(np.int32))
+    return next(kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+
+
+def test_a_field_is_as_narrow_as_its_bounds_allow(puzzle):
+    for params in levels(puzzle):
+        fields = pp.Session(puzzle, params, seed=1).layout.fields
+        assert [field.dtype for field in fields] == [narrowest(field.low, field.high) for field in fields]
+
+
+@pytest.mark.parametrize(("params", "highest"), [("16x8", 127), ("43x3", 128), ("3x43", 128)])
+def test_the_last_number_that_a_byte_holds(params, highest):
+    tiles = next(field for field in pp.Session("fifteen", params, seed=1).layout.fields if field.name == "tiles")
+    assert (tiles.high, tiles.dtype) == (highest, narrowest(0, highest))
 
 
 def test_the_spec_says_what_a_newcomer_needs(puzzle):

@@ -142,6 +142,40 @@ def test_mines_odds_are_exact():
     assert guesses > 5
 
 
+def test_guess_asks_what_leaves_the_fewest_bits():
+    """Of all rows, weighed in plain Python: the answer tells most, and a row that may be right is preferred."""
+    rows = np.array(list(itertools.product(range(1, 7), repeat=5)), np.int8)
+    counts = (rows[:, :, None] == np.arange(1, 7)).sum(1, dtype=np.int8)
+    number = {tuple(row): at for at, row in enumerate(rows.tolist())}
+
+    def answers(of: np.ndarray, to: np.ndarray) -> np.ndarray:
+        placed = sum((rows[of, None, peg] == rows[None, to, peg]).astype(np.int32) for peg in range(5))
+        common = sum(np.minimum(counts[of, None, colour], counts[None, to, colour]) for colour in range(6))
+        return placed * 6 + common
+
+    decisions = 0
+    everything = np.arange(len(rows))
+    for seed in range(2):
+        session, fitting = pp.Session("guess", "c6p5g10Bm", seed, undo=False), everything
+        while session.status == pp.Status.ONGOING:
+            made = int(session.observe()["made"])
+            while session.status == pp.Status.ONGOING and session.observe()["made"] == made:
+                session.step(next_key(session)[0])
+            seen = session.observe()
+            guess = number[tuple(seen["guesses"][made].tolist())]
+            if 2 < len(fitting) < 2000:  # more take too long here
+                told = answers(everything, fitting)
+                alike = np.bincount((everything[:, None] * 36 + told).ravel(), minlength=36 * len(rows)).reshape(-1, 36)
+                bits = (alike * np.log2(np.maximum(alike, 1))).sum(-1) + 1e-6 * ~np.isin(everything, fitting)
+                assert bits[guess] == pytest.approx(bits.min(), abs=1e-7)
+                decisions += 1
+            assert len(fitting) > 2 or guess in fitting
+            placed, misplaced = int(seen["placed"][made]), int(seen["misplaced"][made])
+            fitting = fitting[answers(np.array([guess]), fitting)[0] == placed * 6 + placed + misplaced]
+        assert session.status == pp.Status.SOLVED
+    assert decisions >= 4
+
+
 def walk(session: pp.Session, x: int, y: int) -> None:
     for name, other, axis, to in (("RIGHT", "LEFT", "cursor_x", x), ("DOWN", "UP", "cursor_y", y)):
         while (at := int(session.observe()[axis])) != to:
