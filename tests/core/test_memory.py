@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from pathlib import Path
 
 import puzzleport as pp
+from puzzleport._native import lib
 from puzzleport.benchmark import speed
 
 
@@ -27,6 +29,20 @@ def test_play_leaves_the_resident_size_flat(puzzle):
         work(seed)
     gc.collect()
     assert resident() - before < 2 << 20
+
+
+def test_what_is_asked_again_and_again_takes_no_more_memory(puzzle):
+    """Fifty bytes that are forgotten each time would pass the limit."""
+    session, limit = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=1), lib.pz_pool_limit
+    try:
+        lib.pz_pool_limit = 80 << 10
+        for _ in range(1600):
+            with suppress(pp.NoSolution):
+                session.solution()
+            session.mask()
+            session.hash()
+    finally:
+        lib.pz_pool_limit = limit
 
 
 def test_sessions_come_and_go_without_a_trace(puzzle):
