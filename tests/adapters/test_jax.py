@@ -165,6 +165,22 @@ def test_shaped_rewards_of_the_pure_form(puzzle):
             assert np.float32(episodes.step(action)) == np.asarray(seen.reward)
 
 
+@pytest.mark.parametrize("puzzle", SHAPED)
+def test_a_pure_step_pays_the_same_whatever_was_played_meanwhile(puzzle):
+    """Each state of a game is played on, then all of them once more from the last to the first."""
+    task = pp.Task(puzzle, level_params(puzzle, "easiest"), max_steps=40, rewards=SHAPED[puzzle])
+    env = PuzzleEnv(task)
+    step, random = jax.jit(env.step_pure), np.random.default_rng(2)
+    state, taken = env.init(4), []
+    for _ in range(30):
+        action = int(random.integers(len(task.actions)))
+        after, seen = step(state, action)
+        taken.append((state, action, np.asarray(seen.reward)))
+        state = after
+    for before, action, paid in reversed(taken):
+        assert np.asarray(step(before, action)[1].reward) == paid
+
+
 @pytest.mark.parametrize("kind", ["state", "flat", "one_hot", "tokens", "graph", "pixels", "both"])
 def test_every_kind_of_observation_that_arrays_can_carry(kind):
     task = pp.Task("net", "3x3", observation=kind, max_steps=8)
