@@ -27,7 +27,7 @@ def run(arguments: list[str], chosen: str, limit: int) -> int:
     for stream in range(3):
         os.dup2(quiet, stream)
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
-    signal.alarm(10 * limit)  # one that waits for ever uses no CPU time
+    signal.alarm(2 * limit)  # one that waits for ever uses no CPU time
     import pytest
     import recording
 
