@@ -138,6 +138,25 @@ def test_a_child_makes_its_own(wait):
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@FORK
+def test_a_child_may_close_what_it_never_played():
+    """The thread that makes games has stayed behind in the parent: nobody waits for it."""
+    with pp.Episodes(pp.Task(*DEAR)) as episodes, pp.Batch(*DEAR, 2, threads=1) as batch:
+        games(episodes, 4, seed=4)
+        batch.reset(seed=1)
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            closed = False
+            try:
+                episodes.close()
+                batch.close()
+                closed = True
+            finally:
+                os._exit(0 if closed else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_two_threads_on_one_session_are_told_or_served():
     session, wrong = pp.Session(*DEAR, seed=0), []
 
