@@ -66,9 +66,9 @@ class Endpoint(BaseHTTPRequestHandler):
         """Nothing is logged."""
 
 
-async def episodes(url: str, names: list[str]) -> None:
+async def episodes(url: str, levels: list[str], names: list[str]) -> None:
     context = vf.ModelContext(model="scripted", client=vf.EvalClientConfig(base_url=url, api_key_var="SCRIPTED_KEY"))
-    for params in ("easiest", "human"):
+    for params in levels:
         for name in names:
             about = pp.spec(name)
             taskset = PuzzleConfig(id=ID, puzzle=name, params=getattr(about, f"{params}_params"), seed=5)
@@ -99,7 +99,8 @@ def main() -> None:
     os.environ["SCRIPTED_KEY"] = "none"
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    asyncio.run(episodes(f"http://127.0.0.1:{server.server_address[1]}/v1", sys.argv[1:]))
+    levels, *names = sys.argv[1:]
+    asyncio.run(episodes(f"http://127.0.0.1:{server.server_address[1]}/v1", levels.split(","), names))
     print("all is well")
 
 
