@@ -117,12 +117,10 @@ class PuzzleVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         if self.autoreset_mode == AutoresetMode.DISABLED and self._over.any():
             over = np.flatnonzero(self._over).tolist()
             raise gym.error.ResetNeeded(f"sub-environments {over} are over: reset them")
-        rewards = self.episodes.step(actions)
-        result = self.batch.result
-        ended = result.ended
-        terminations, truncations = ended == 1, ended == 2
-        over = self._over = ended != 0
-        success, repeats = result.status > 0, result.repeats.copy()
+        episodes = self.episodes
+        rewards = episodes.step(actions)
+        _, repeats, terminations, truncations, over, success, _ = episodes.told
+        self._over = over
         if self.autoreset_mode == AutoresetMode.SAME_STEP and over.any():
             # Where an episode ended, the next one is there already: it has solved nothing and repeated nothing yet.
             observation, info = self._result(success & ~over, np.where(over, 0, repeats))

@@ -69,6 +69,20 @@ class Apart(NamedTuple):
     solved: Part
 
 
+class Told(NamedTuple):
+    """How the episodes stand after a step, in arrays that no later step changes."""
+
+    reward: Array
+    """float64: what the step paid, without a hook."""
+    repeats: Array
+    terminated: Array
+    truncated: Array
+    done: Array
+    solved: Array
+    first: Array
+    """Where no step was taken yet."""
+
+
 class Batch:
     """N sessions of one puzzle with the same parameters.
 
@@ -138,14 +152,18 @@ class Batch:
         """The observation records of all slots, live; and with ``autoreset="same_step"`` those of ended episodes."""
         self.final = (self._layout.views(final_records), final_masks)
         """With ``autoreset="same_step"``: observation and mask of the episodes that ended in the last step."""
+        self.game_seeds = np.zeros(n, np.uint64)[:]
+        """The seed that the stream of each slot has for its present game, live."""
         self._buffers = ffi.new("pz_batch_buffers *")
         self._kept = [
             ffi.from_buffer("uint8_t[]", array)
-            for array in (self._records, self._masks, outcomes, final_records, final_masks)
+            for array in (self._records, self._masks, outcomes, final_records, final_masks, self.game_seeds)
         ]
         self._buffers.records, self._buffers.masks = self._kept[0], self._kept[1]
         self._buffers.outcomes = ffi.cast("pz_outcome *", self._kept[2])
         self._buffers.final_records, self._buffers.final_masks = self._kept[3], self._kept[4]
+        self._buffers.game_seeds = ffi.cast("uint64_t *", self._kept[5])
+        self._buffers.game_seeds_size = self.game_seeds.nbytes
         self._buffers.records_size, self._buffers.masks_size = self._records.nbytes, self._masks.nbytes
         self._buffers.outcomes_size = outcomes.nbytes
         self._check(lib.pz_batch_bind(self._handle, self._buffers))
@@ -216,6 +234,24 @@ class Batch:
             self._check(code)
         return self._result
 
+    def step_told(self, actions: Sequence[int] | Array, block: Array) -> None:
+        """The same, and tell how the episodes stand, in memory of ``told_size`` bytes: ``told`` says where what lies.
+
+        The threads write it while they have the games at hand: that is quicker than to look through the live arrays.
+        """
+        given = self._checked(actions)
+        room = ffi.from_buffer("uint8_t[]", block, require_writable=True)
+        code = lib.pz_batch_step_told(
+            self._handle or self._open(),
+            self.num_envs,
+            ffi.from_buffer("int64_t[]", given),
+            _AUTORESET[self.autoreset],
+            room,
+            len(room),
+        )
+        if code:
+            self._check(code)
+
     def step_apart(
         self,
         actions: Sequence[int] | Array,
@@ -262,6 +298,16 @@ class Batch:
                 f"{self.num_envs} sessions take {self.num_envs} whole numbers, not {given.dtype} of shape {given.shape}"
             )
         return np.ascontiguousarray(given, np.int64)  # C copies it, and looks whether each action exists
+
+    @property
+    def told_size(self) -> int:
+        """How many bytes ``step_told`` writes."""
+        return self.num_envs * (8 + 4 + 5)  # a reward, how many repeats, and five flags
+
+    @property
+    def told(self) -> list[Part]:
+        """Where the arrays of ``Told`` lie in what ``step_told`` wrote."""
+        return _in_a_row(self.num_envs, [np.float64, np.int32, *[np.bool_] * 5])
 
     @cached_property
     def apart(self) -> Apart:
@@ -438,6 +484,12 @@ class Batch:
         if code:
             slot = lib.pz_failed_slot()
             raise_for(code, f"{self.spec.name} {self.params}{f', slot {slot}' if slot >= 0 else ''}")
+
+
+def _in_a_row(n: int, dtypes: list[type[np.generic]]) -> list[Part]:
+    """Arrays of n items, one behind the other."""
+    sizes = [np.dtype(dtype).itemsize for dtype in dtypes]
+    return [Part((n,), np.dtype(dtype), n * sum(sizes[:at]), (sizes[at],)) for at, dtype in enumerate(dtypes)]
 
 
 def _choice(choices: dict[str, int], given: object) -> Any:  # noqa: ANN401 (the literal that the caller declares)

@@ -286,11 +286,13 @@ class BatchPay:
     def __call__(self, batch: Batch) -> Array:
         """What the step that was just taken pays in each slot; nothing where it only began the next game."""
         paid: Array = self._paid.copy()
-        if self.rewards.hook is not None:
-            self._add_hooked(batch, paid)
+        self.add_hooked(batch, paid)
         return paid
 
-    def _add_hooked(self, batch: Batch, paid: Array) -> None:
+    def add_hooked(self, batch: Batch, paid: Array) -> None:
+        """Add what the hook pays, if there is one, to what the batch reckoned for the step that was just taken."""
+        if self.rewards.hook is None:
+            return
         result, now = batch.result, _copies(batch.result.observation)
         over, fresh = result.ended != 0, result.steps == 0
         after = now

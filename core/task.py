@@ -15,8 +15,9 @@ import numpy as np
 
 from ._native import lib
 from .arguments import whole
-from .batch import Autoreset, Batch
+from .batch import Autoreset, Batch, Told
 from .benchmark.evaluation_sets import frozen_hashes
+from .blocks import Blocks
 from .encode import Encoder, Kind, encoder
 from .errors import InvalidGameID, InvalidParams, SessionClosed, UnknownOption, quote
 from .game_id import MAX_SEED, check_seed, episode_seed, names_instance, parse_game_id, random_seed
@@ -460,10 +461,13 @@ class BatchEpisodes:
         self._pay = BatchPay(task.rewards, self.batch)
         self.observation, self.final_observation = self.encoder.attach_batch(self.batch)
         self._seed = task.seed
+        self._blocks = Blocks(self.batch.told_size, self.batch.told)
         self.game_ids = np.full(num_envs, task.game_id or "", object)
         """What starts the present game of each slot again."""
         self.last_game_ids = self.game_ids
-        """The same as it was before the last step that began new games."""
+        """With ``autoreset="same_step"``: the same as it was before the last step that began new games."""
+        self.told: Told
+        """What the last step led to, from the first one on. The arrays are nobody else's."""
 
     def start(self, seed: int | Sequence[int | None] | None = None, which: Array | None = None) -> None:
         """Start new episodes in all slots or in some: slot i with ``seed + i``, or with the i-th of several seeds."""
@@ -476,19 +480,24 @@ class BatchEpisodes:
 
     def _name_games(self, slots: Array) -> None:
         if self.task.game_id is None and len(slots):
-            seeds, episodes = (numbers[slots].tolist() for numbers in self.batch.streams())
-            params, seed_of = self.task.params, lib.pz_episode_seed
-            self.game_ids[slots] = [f"{params}#{seed_of(*at)}" for at in zip(seeds, episodes, strict=True)]
+            params = self.task.params
+            self.game_ids[slots] = [f"{params}#{seed}" for seed in self.batch.game_seeds[slots].tolist()]
 
     def step(self, actions: Sequence[int] | Array) -> Array:
         """Take one action in each slot; what each pays, 0 where a new game began instead."""
-        result = self.batch.step(actions)
-        mode = self.batch.autoreset
-        begun = None if mode == "off" else result.ended if mode == "same_step" else result.steps == 0
-        if begun is not None and begun.any():
-            self.last_game_ids = self.game_ids.copy()
-            self._name_games(np.flatnonzero(begun))
-        return self.paid()
+        batch, block = self.batch, self._blocks.take()
+        batch.step_told(actions, block.memory)
+        self._blocks.give(block)
+        self.told = told = Told._make(block.arrays)
+        if batch.autoreset != "off":
+            at_once = batch.autoreset == "same_step"
+            begun = (told.done if at_once else told.first).nonzero()[0]
+            if len(begun):
+                if at_once:
+                    self.last_game_ids = self.game_ids.copy()
+                self._name_games(begun)
+        self._pay.add_hooked(batch, told.reward)
+        return told.reward
 
     def paid(self) -> Array:
         """What the last step of the batch paid in each slot. To be asked once after each."""

@@ -32,9 +32,9 @@ typedef struct pz_batch pz_batch;
 typedef struct { double solved, failed, step, no_effect, solution, errors; uint32_t compared, counted; } pz_pay;
 typedef struct { const pz_puzzle *puzzle; const char *params, *seed, *desc; int flags, max_steps, max_repeats; double timeout;
     const pz_pay *pay; int undo_depth; const uint64_t *excluded; int64_t n_excluded; bool ahead; } pz_task;
-typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks,
-    *frames, *final_frames; int32_t width, height, form; double *rewards; pz_pay pay; int64_t records_size, masks_size,
-    outcomes_size, rewards_size, frames_size; } pz_batch_buffers;
+typedef struct { uint8_t *records, *masks; pz_outcome *outcomes; uint8_t *final_records, *final_masks; uint64_t *game_seeds;
+    uint8_t *frames, *final_frames; int32_t width, height, form; double *rewards; pz_pay pay; int64_t records_size, masks_size,
+    outcomes_size, game_seeds_size, rewards_size, frames_size; } pz_batch_buffers;
 
 double pz_max_cells;
 size_t pz_pool_limit;
@@ -105,6 +105,7 @@ int pz_batch_bind(pz_batch *batch, const pz_batch_buffers *buffers);
 int pz_batch_reset(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which);
 void pz_batch_uncounted(pz_batch *batch);
 int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset);
+int pz_batch_step_told(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size);
 int pz_batch_begin_apart(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block,
                          int64_t size, bool choosable);
 int pz_batch_end_apart(pz_batch *batch);

@@ -78,6 +78,7 @@ def batch() -> tuple[Any, Calls]:
     return b, {
         "step": lambda: b.step(np.arange(24) % 4),
         "wrong step": wrong_step,
+        "step told": lambda: b.step_told(np.arange(24) % 4, np.empty(b.told_size, np.uint8)),
         "step apart": lambda: b.step_apart(np.arange(24) % 4, meanwhile=lambda: time.sleep(0.0001)),
         "reset": b.reset,
         "reset some": lambda: b.reset(which=np.arange(24) % 3 == 0),

@@ -117,10 +117,14 @@ static void copy_slots(const pz_batch *b, int64_t from, int64_t to)
     copy_part(copies->records, now->records, from, to, record);
     copy_part(copies->masks, now->masks, from, to, mask);
     copy_part(copies->frames, now->frames, from, to, frame);
-    for (int64_t at = from; at < to; at++) {
-        const pz_outcome *outcome = &now->outcomes[at];
-        const bool ended = outcome->ended;
-        pz_write_ends(&copies->ends, at, outcome);
+    if (copies->exact_rewards)
+        for (int64_t at = from; at < to; at++) copies->exact_rewards[at] = now->rewards ? now->rewards[at] : 0;
+    const pz_ends ends = copies->ends;
+    for (int64_t at = from; at < to; at++) pz_write_ends(ends, at, now->outcomes[at]);
+    const bool more = copies->rewards || copies->returns || copies->choosable || copies->final_records ||
+                      copies->final_masks || copies->final_frames;
+    for (int64_t at = from; more && at < to; at++) {
+        const bool ended = now->outcomes[at].ended;
         copy_reward(b, at, ended);
         if (ended && copies->choosable) open_mask(copies->masks + (size_t)at * mask, mask);
         copy_part(copies->final_records, ended ? now->final_records : now->records, at, at + 1, record);
@@ -189,6 +193,7 @@ static bool start_episode(pz_batch *b, int at)
         return false;
     }
     place->ended = place->session->outcome->ended;
+    if (b->buffers->game_seeds) b->buffers->game_seeds[at] = pz_episode_seed(place->seed, place->episode);
     if (b->task.ahead) pz_prefetch_request(b->prefetch, at, place->seed, place->episode + 1);
     if (b->buffers->frames) draw_slot(b, at, b->buffers, b->buffers->frames);
     return true;
@@ -503,6 +508,7 @@ int pz_batch_bind(pz_batch *b, const pz_batch_buffers *to)
     if (refused) return refused;
     if (to->records_size != (int64_t)b->n * b->layout.record_size || to->masks_size != (int64_t)b->n * b->n_actions ||
         to->outcomes_size != (int64_t)b->n * (int64_t)sizeof *to->outcomes ||
+        (to->game_seeds && to->game_seeds_size != (int64_t)b->n * (int64_t)sizeof *to->game_seeds) ||
         (to->rewards && to->rewards_size != (int64_t)b->n * (int64_t)sizeof *to->rewards) ||
         (to->frames && to->frames_size != b->n * picture_bytes(to->width, to->height, to->form)))
         return release(b, wrong_size());
@@ -584,6 +590,23 @@ int pz_batch_step_to(pz_batch *b, int64_t n, pz_actions actions, int autoreset, 
 {
     int refused = claim_step(b, n, actions, autoreset);
     return refused ? refused : release(b, run(b, step_slots, step_grain(b), copies));
+}
+
+int pz_batch_step_told(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size)
+{
+    const int64_t each = sizeof(double) + sizeof(int32_t) + 5;
+    if (size != b->n * each || (uintptr_t)block % _Alignof(double)) return wrong_size();
+    double *rewards = (double *)block;
+    int32_t *repeats = (int32_t *)(rewards + b->n);
+    uint8_t *flags = (uint8_t *)(repeats + b->n);
+    const pz_batch_copies told = {.exact_rewards = rewards,
+                                  .ends = {.repeats = repeats,
+                                           .terminated = flags,
+                                           .truncated = flags + b->n,
+                                           .done = flags + 2 * (int64_t)b->n,
+                                           .solved = flags + 3 * (int64_t)b->n,
+                                           .first = flags + 4 * (int64_t)b->n}};
+    return pz_batch_step_to(b, n, (pz_actions){.wide = actions}, autoreset, &told);
 }
 
 int pz_batch_begin_apart(pz_batch *b, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size,

@@ -9,13 +9,16 @@ static inline void pz_write_flag(uint8_t *to, int64_t at, bool flag)
     if (to) to[at] = flag;
 }
 
-static inline void pz_write_ends(const pz_ends *to, int64_t at, const pz_outcome *outcome)
+/* Both by value: what is written are bytes, and for all that a compiler knows these might lie among them. */
+static inline void pz_write_ends(pz_ends to, int64_t at, pz_outcome outcome)
 {
-    pz_write_flag(to->terminated, at, outcome->ended == PZ_TERMINATED);
-    pz_write_flag(to->truncated, at, outcome->ended == PZ_TRUNCATED);
-    pz_write_flag(to->done, at, outcome->ended);
-    pz_write_flag(to->solved, at, outcome->status > 0);
-    if (to->lengths) to->lengths[at] = outcome->steps;
+    pz_write_flag(to.terminated, at, outcome.ended == PZ_TERMINATED);
+    pz_write_flag(to.truncated, at, outcome.ended == PZ_TRUNCATED);
+    pz_write_flag(to.done, at, outcome.ended);
+    pz_write_flag(to.solved, at, outcome.status > 0);
+    pz_write_flag(to.first, at, !outcome.steps);
+    if (to.lengths) to.lengths[at] = outcome.steps;
+    if (to.repeats) to.repeats[at] = outcome.repeats;
 }
 
 #endif

@@ -100,7 +100,7 @@ static pz_snapshot_view view_of(const pure_call *p, int64_t at, pz_outcome *outc
 static void conclude(pure_call *p, int64_t at, int error, const pz_outcome *outcome)
 {
     if (!error) {
-        pz_write_ends(&p->ends, at, outcome);
+        pz_write_ends(p->ends, at, *outcome);
         return;
     }
     pthread_mutex_lock(&p->lock);

@@ -19,17 +19,18 @@ typedef struct pz_batch_buffers {
     uint8_t *records, *masks;
     pz_outcome *outcomes;
     uint8_t *final_records, *final_masks;
+    uint64_t *game_seeds;           /* NULL, or the seed that the stream of each slot has for its present game */
     uint8_t *frames, *final_frames; /* NULL, or pictures of this size and form, drawn along with every step */
     int32_t width, height, form;
     double *rewards; /* NULL, or what each step pays by this rule: 0 where it only began the next episode */
     pz_pay pay;
-    int64_t records_size, masks_size, outcomes_size, rewards_size,
+    int64_t records_size, masks_size, outcomes_size, game_seeds_size, rewards_size,
         frames_size; /* bytes of room in each; final_ ones have the same */
 } pz_batch_buffers;
 
 typedef struct pz_ends {
-    uint8_t *terminated, *truncated, *done, *solved; /* each 0 or 1 */
-    int32_t *lengths;
+    uint8_t *terminated, *truncated, *done, *solved, *first; /* each 0 or 1; first: before the first step */
+    int32_t *lengths, *repeats;
 } pz_ends;
 
 /*
@@ -40,6 +41,7 @@ typedef struct pz_ends {
 typedef struct pz_batch_copies {
     uint8_t *records, *masks;
     float *rewards;
+    double *exact_rewards;
     pz_ends ends;
     /* What episodes have paid: before this step and, in the same place, for the next one; and with this step. */
     float *returns, *totals;
@@ -88,6 +90,11 @@ int pz_batch_step(pz_batch *batch, int64_t n, const int64_t *actions, int autore
 int pz_batch_reset_to(pz_batch *batch, int64_t n, const uint64_t *seeds, const uint64_t *episodes, const uint8_t *which,
                       const pz_batch_copies *copies);
 int pz_batch_step_to(pz_batch *batch, int64_t n, pz_actions actions, int autoreset, const pz_batch_copies *copies);
+/*
+ * A step that tells how the episodes stand in one block, of as many bytes, where doubles may lie: exact rewards,
+ * repeats, terminated, truncated, done, solved, first.
+ */
+int pz_batch_step_told(pz_batch *batch, int64_t n, const int64_t *actions, int autoreset, uint8_t *block, int64_t size);
 /*
  * A step with copies in one block, of as many bytes: records, rewards, masks, terminated, truncated, done, solved.
  * Between the two calls, which come from the same thread, the other threads of the batch are at work, and everybody

@@ -403,6 +403,20 @@ def test_what_a_vector_environment_returned_stays_as_it_was(observation, mode):
     envs.close()
 
 
+def test_how_episodes_stand_stays_as_it_was_even_without_copies():
+    """Only observations, masks and ids are live there: rewards, ends, repeats and success are the caller's."""
+    envs = adapter.PuzzleVectorEnv("flood", "3x3c3m0", 3, max_steps=4, copy=False)
+    random, kept = np.random.default_rng(0), []
+    envs.reset(seed=1)
+    for _ in range(40):
+        _, *ends, info = envs.step(random.integers(envs.single_action_space.n, size=3))
+        told = [*ends, info["state_repeats"], info["is_success"]]
+        kept.append((told, copy.deepcopy(told)))
+    assert all(equal_throughout(now, then) for told in kept for now, then in zip(*told, strict=True))
+    assert len({told[2].tobytes() for told, _ in kept}) > 1
+    envs.close()
+
+
 def equal_throughout(a, b) -> bool:
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(equal_throughout(a[key], b[key]) for key in a)

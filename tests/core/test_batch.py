@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
+from puzzleport.batch import Told
 from puzzleport.game_id import episode_seed
 
 from ..conftest import same
@@ -188,6 +189,49 @@ def test_a_step_apart_is_a_copy_of_what_it_led_to():
                 assert np.array_equal(copy, array)
         with pytest.raises(pp.InvalidAction):
             batch.step_apart([9] * 70)
+
+
+@pytest.mark.parametrize("autoreset", ["off", "next_step", "same_step"])
+def test_what_a_step_tells_is_what_the_live_arrays_say(autoreset):
+    with pp.Batch("fifteen", "2x2", 70, threads=2, max_steps=9, autoreset=autoreset) as batch:
+        batch.reset(1)
+        random, paid, seen = np.random.default_rng(0), np.zeros(70), set()
+        for step in range(20):
+            if step == 3:  # until then nothing is paid
+                paid = batch.pay_along(pp.Rewards(step=-0.5))
+            block = np.full(batch.told_size, 7, np.uint8)
+            batch.step_told(random.integers(4, size=70), block)
+            told, live = Told(*(part.of(block) for part in batch.told)), batch.result
+            now = (
+                paid,
+                live.repeats,
+                live.ended == 1,
+                live.ended == 2,
+                live.ended != 0,
+                live.status > 0,
+                live.steps == 0,
+            )
+            for one, other in zip(told, now, strict=True):
+                assert one.dtype == other.dtype
+                assert np.array_equal(one, other)
+            seen |= {name for name, array in told._asdict().items() if array.any()}
+            starts = zip(*(numbers.tolist() for numbers in batch.streams()), strict=True)
+            assert batch.game_seeds.tolist() == [episode_seed(*start) for start in starts]
+        assert seen == set(Told._fields) - ({"first"} if autoreset != "next_step" else set())
+
+
+def test_a_step_that_has_no_room_to_tell_is_not_taken():
+    with pp.Batch("net", "2x2", 3) as batch:
+        batch.reset(1)
+        right = batch.told_size
+        for block in (np.empty(right - 1, np.uint8), np.empty(right + 1, np.uint8), np.empty(right + 1, np.uint8)[1:]):
+            with pytest.raises(pp.EngineError, match="size"):
+                batch.step_told([0, 0, 0], block)
+        fixed = np.empty(right, np.uint8)
+        fixed.flags.writeable = False
+        with pytest.raises((ValueError, BufferError)):
+            batch.step_told([0, 0, 0], fixed)
+        assert not batch.result.steps.any()
 
 
 def test_repeats_are_left_out_unless_a_limit_needs_them():
