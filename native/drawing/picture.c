@@ -3,7 +3,8 @@
  *
  * A session keeps its last picture, and what is the same in the next one stays. The engine itself draws only what
  * changed since; where that leaves other pixels than a full drawing, the puzzle's file says so, and recordings are
- * compared instead. Flashes and animations are never shown.
+ * compared instead. What we draw over the engine's picture is taken off again before the engine goes on. Flashes and
+ * animations are never shown.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,9 @@ struct pz_picture {
     bool recorded;          /* the engine draws into recordings, not on the canvas */
     pz_recording now, next; /* the last one, and room for the next */
     pz_recorder recorder;
-    drawing *dr;
+    drawing *dr, *over;     /* the engine's; and that of what we draw over it, where it is taken off again */
+    pz_parts covered;       /* where we drew over, */
+    pz_saved under[PZ_PARTS]; /* and what is there below */
     game_drawstate *ds;
     int tile;
     bool whole; /* false while it is drawn, and after that was interrupted */
@@ -72,6 +75,8 @@ static void drop(pz_session *s)
     if (p->mouse) s->puzzle->engine->free_ui(p->mouse);
     if (p->ds) s->puzzle->engine->free_drawstate(p->dr, p->ds);
     if (p->dr) drawing_free(p->dr);
+    if (p->over) drawing_free(p->over);
+    for (int i = 0; i < PZ_PARTS; i++) pz_saved_drop(&p->under[i]);
     pz_canvas_drop(&p->canvas);
     pz_recording_drop(&p->now);
     pz_recording_drop(&p->next);
@@ -102,9 +107,10 @@ static void fresh(pz_session *s, int width, int height, pz_labels *labels)
     pz_canvas_clear(&p->canvas, 0);
     p->canvas.labels = labels;
     p->recorder = (pz_recorder){.canvas = &p->canvas, .clip = pz_canvas_seen(&p->canvas), .into = &p->next};
-    p->recorded = (s->puzzle->overdraws || s->puzzle->draw_over) && !labels;
+    p->recorded = s->puzzle->overdraws && !labels;
     p->dr = p->recorded ? drawing_new(&pz_recording_api, NULL, &p->recorder)
                         : drawing_new(&pz_drawing, NULL, &p->canvas);
+    if (s->puzzle->draw_over && !p->recorded && !labels) p->over = drawing_new(&pz_recording_api, NULL, &p->recorder);
 }
 
 /* Whether the mouse acted last: then its ui is the one to draw with. */
@@ -135,7 +141,35 @@ static void redraw(pz_session *s)
     }
     const game_ui *ui = mouse_acted(s) ? p->mouse : s->ui;
     engine->redraw(p->dr, p->ds, NULL, s->state, +1, ui, 0, 0);
-    if (s->puzzle->draw_over) s->puzzle->draw_over(p->dr, p->ds, s->state, ui, s->extra);
+    if (s->puzzle->draw_over) s->puzzle->draw_over(p->over ? p->over : p->dr, p->ds, s->state, ui, s->extra);
+}
+
+/* Take off what we drew over the engine's picture. */
+static void uncover(pz_picture *p)
+{
+    const pz_rect *frame = &p->canvas.frame;
+    for (int i = 0; i < p->covered.n; i++) {
+        const pz_rect *part = &p->covered.rects[i];
+        pz_canvas_load(&p->canvas, &p->under[i], part->left - frame->left, part->top - frame->top);
+        pz_add_part(&p->canvas.touched, *part);
+    }
+    p->covered.n = 0;
+}
+
+/* Draw over it what was recorded. */
+static void cover(pz_picture *p)
+{
+    const pz_rect *frame = &p->canvas.frame;
+    for (int i = 0; i < p->next.count; i++) pz_add_part(&p->covered, p->next.entries[i].box);
+    for (int i = 0; i < p->covered.n; i++) {
+        const pz_rect *part = &p->covered.rects[i];
+        p->under[i].width = part->right - part->left;
+        p->under[i].height = part->bottom - part->top;
+        pz_canvas_save(&p->canvas, &p->under[i], part->left - frame->left, part->top - frame->top);
+        pz_add_part(&p->canvas.touched, *part);
+    }
+    pz_recording_paint_over(&p->canvas, &p->next);
+    pz_canvas_unclip(&p->canvas);
 }
 
 /* Bring the canvas up to date; returns the parts of it that changed. */
@@ -146,7 +180,9 @@ static pz_parts paint(pz_session *s, bool anew)
     pz_parts parts = all;
     p->canvas.touched.n = 0;
     pz_recording_clear(&p->next);
+    uncover(p);
     redraw(s);
+    if (p->over) cover(p);
     if (!p->recorded) return anew ? all : p->canvas.touched;
     if (!anew) pz_recording_compare(&p->canvas, &p->now, &p->next, &parts);
     for (int i = 0; i < parts.n; i++) pz_recording_paint(&p->canvas, &p->next, parts.rects[i]);

@@ -327,6 +327,14 @@ static void paint(pz_canvas *canvas, const pz_mark *mark)
     }
 }
 
+void pz_recording_paint_over(pz_canvas *canvas, const pz_recording *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        canvas->clip = r->entries[i].box;
+        paint(canvas, mark_at(r, i));
+    }
+}
+
 void pz_recording_paint(pz_canvas *canvas, const pz_recording *r, pz_rect part)
 {
     /* What comes before a rectangle that covers the part cannot be seen. */

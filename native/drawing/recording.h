@@ -1,6 +1,6 @@
 /*
- * A picture as the list of drawing calls that make it, for puzzles that cannot be drawn in part: where the engine draws
- * smooth edges over what it drew before, or where we draw over its picture.
+ * A picture as the list of drawing calls that make it, for puzzles that cannot be drawn in part, where the engine draws
+ * smooth edges over what it drew before; and for what we draw over its picture.
  *
  * The engine draws each picture from scratch, but into a recording, which costs little. Two recordings in a row are
  * then compared, and pixels are painted only where they differ: by all calls that reach there, in their order. So what
@@ -46,6 +46,9 @@ void pz_recording_compare(const pz_canvas *canvas, const pz_recording *before, c
 
 /* Paint this part of the frame, from the background on. */
 void pz_recording_paint(pz_canvas *canvas, const pz_recording *recording, pz_rect part);
+
+/* Paint all of it over what is there. */
+void pz_recording_paint_over(pz_canvas *canvas, const pz_recording *recording);
 
 /* The engine's drawing interface, whose handle is a pz_recorder. It must start with a fresh drawstate. */
 extern const drawing_api pz_recording_api;

@@ -106,6 +106,7 @@ PZ_PUZZLE(range,
     .fields = pz_fields,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
+    .overdraws = true, /* numbers, beyond their squares where these are small */
     .draw_over = pz_draw_over,
     .draws = "The cursor is a double frame, which also shows on squares with an error.",
     .moves_change = true,

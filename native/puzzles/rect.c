@@ -142,6 +142,7 @@ PZ_PUZZLE(rect,
     .observe = pz_observe,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
+    .overdraws = true, /* numbers, beyond their squares where these are small */
     .draw_over = pz_draw_over,
     .draws = "A frame inside the cursor's square says that a rectangle was begun.",
     .moves_change = true,

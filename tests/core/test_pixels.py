@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 import puzzleport as pp
+from puzzleport.puzzle_spec import least_picture
 
 from ..conftest import levels, play
 
@@ -26,6 +27,22 @@ def test_a_picture_redrawn_in_part_equals_one_drawn_anew(puzzle):
                 assert np.array_equal(planes, picture.transpose(2, 0, 1)), f"{params}, step {step}"
             if session.status != pp.Status.ONGOING:
                 session.reset(seed=step)
+
+
+@pytest.mark.parametrize("drawn_over", [name for name in pp.puzzles() if pp.spec(name).draws])
+def test_what_we_draw_over_is_taken_off_without_a_trace(drawn_over):
+    """On small tiles too, where what the engine draws in one square may reach into the next."""
+    random = np.random.default_rng(1)
+    for params in levels(drawn_over):
+        for times in (1, 2, 4, 8):
+            size = [max(side, 3) * times for side in least_picture(drawn_over, params)]
+            session = pp.Session(drawn_over, params, seed=times)
+            for step in range(40):
+                session.step(int(random.choice(np.flatnonzero(session.mask()))))
+                picture = session.pixels(*size)
+                assert np.array_equal(picture, session.clone().pixels(*size)), f"{params}, {size}, step {step}"
+                if session.status != pp.Status.ONGOING:
+                    session.reset(seed=step)
 
 
 def test_forms_of_a_picture_take_turns():
