@@ -95,15 +95,16 @@ class PuzzleEnv(gym.Env[Any, Any]):
         """
         if seed is not None:
             self._generator, self._np_random_seed = None, seed
+        episodes = self._episodes
         if not options:
-            self._episodes.start(seed)
+            episodes.start(seed)
         elif unknown := options.keys() - {"game_id", "params"}:
             raise pp.UnknownOption(
                 f"unknown reset options {quote(sorted(unknown, key=str))}; there are game_id and params"
             )
         else:
-            self._episodes.start(seed, **options)
-        if self._episodes.session is not self._session:
+            episodes.start(seed, **options)
+        if episodes.session is not self._session:
             self._attach()
         self._over = self._outcome.ended == 1
         result = self._result()
@@ -239,6 +240,7 @@ def _register() -> None:
             name,
             entry_point=f"{module}:PuzzleEnv",
             vector_entry_point=f"{module}:PuzzleVectorEnv",
+            order_enforce=False,  # the environment itself does
             kwargs=keywords,
         )
     gym.register("rlp/Puzzle-v0", entry_point="puzzleport.adapters.rlp:PaperEnv")

@@ -493,17 +493,17 @@ class Session:
 
     def restart(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> None:
         """Start another game as ``reset`` does, without a copy of the observation."""
-        pointer = self._open()
+        pointer = self._pointer or self._open()
         if game_id is None and (params is None or params == self._params):
             if seed is None:
                 seed = random_seed()
             elif type(seed) is not int or not 0 <= seed <= MAX_SEED:
                 seed = check_seed(seed)
             code = lib.pz_session_restart(pointer, seed, self.timeout)
-            if code != lib.PZ_UNREADABLE:
-                if code:
-                    self._check(code, self._params)
+            if not code:
                 return
+            if code != lib.PZ_UNREADABLE:
+                self._check(code, self._params)
         if game_id is not None and (params is not None or seed is not None):
             raise InvalidGameID(f"{self.puzzle}: give either a game_id or params and seed, not both")
         which = self._which(self.puzzle, self._params if params is None else params, seed, game_id)

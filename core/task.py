@@ -342,8 +342,9 @@ class Episodes:
     def start(self, seed: int | None = None, *, params: str | None = None, game_id: str | None = None) -> None:
         """Start the next game; with a seed the first of that seed's stream; or the game that is named."""
         session, task, stream = self._session, self.task, self.stream
+        now = task.params
         same = params is None and game_id is None and task.game_id is None
-        if same and session is not None and session.params == task.params and not session.closed:
+        if same and session is not None and session._params == now and session._pointer is not None:
             # The usual case, for which nothing needs to be looked up: the session goes on with the next game.
             stream.advance(seed)
             first, episode = stream.seed, stream.episode
@@ -352,7 +353,7 @@ class Episodes:
                 session.follow(first, episode)
             else:
                 session.restart(number)
-            self.game_id, by_id = f"{task.params}#{number}", False
+            self.game_id, by_id = f"{now}#{number}", False
         else:
             which = stream.next(seed, params=params, game_id=game_id)
             session, by_id = self._open(which), "game_id" in which

@@ -285,6 +285,19 @@ def test_a_forgotten_environment_is_freed_with_a_warning():
     assert lib.pz_live_pools() == before
 
 
+def test_what_gym_make_gives_asks_for_a_reset_once():
+    """The environment asks itself: no wrapper around it need do so again with every step."""
+    env = gym.make("puzzleport/Fifteen-v0", params="2x2", render_mode="rgb_array")
+    assert "OrderEnforcing" not in str(env)
+    for call in (lambda: env.step(0), env.render):
+        with pytest.raises(gym.error.ResetNeeded):
+            call()
+    env.reset(seed=1)
+    env.step(0)
+    assert env.render().shape == (128, 128, 3)
+    env.close()
+
+
 def test_mistakes_are_said_and_the_environment_goes_on():
     with pytest.raises(pp.UnknownPuzzle, match="did you mean 'bridges'"):
         gym.make("puzzleport/Puzzle-v0", puzzle="bridge")
