@@ -265,19 +265,18 @@ static bool wait_for_end(pz_team *t)
     return true;
 }
 
-/* Equal shares; but where the caller is away for a while, its own is as much smaller, so that all end together. */
+/* The longer the caller is away, the smaller is its own share, so that all end together. */
 static void share_out(pz_team *t, double away)
 {
     for (int i = 0; i < t->members; i++) atomic_store(&t->shares[i].taken, false);
     t->callers = take_share(t, 0);
     const double part = (1 - (t->members - 1) * away) / t->members;
-    const int64_t unit = t->n / 64 + 1; /* so that hardly anything moves from one job to the next */
+    const int64_t unit = t->n < 64 ? 1 : t->n / 64; /* so that hardly anything moves from one job to the next */
     const int64_t callers = part > 0 ? (int64_t)(part * (double)t->n) / unit * unit : 0;
-    const bool smaller = away > 0;
-    int64_t at = 0, left = smaller ? t->n - callers : t->n;
-    for (int i = 0, others = t->members - smaller; i < t->members; i++) {
+    int64_t at = 0, left = t->n - callers;
+    for (int i = 0, others = t->members - 1; i < t->members; i++) {
         int64_t size = callers;
-        if (!smaller || i != t->callers) left -= size = left / others--;
+        if (i != t->callers) left -= size = left / others--;
         atomic_store(&t->shares[i].next, at);
         t->shares[i].end = at += size;
     }
