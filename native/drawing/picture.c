@@ -107,7 +107,7 @@ static void fresh(pz_session *s, int width, int height, pz_labels *labels)
     pz_canvas_clear(&p->canvas, 0);
     p->canvas.labels = labels;
     p->recorder = (pz_recorder){.canvas = &p->canvas, .clip = pz_canvas_seen(&p->canvas), .into = &p->next};
-    p->recorded = s->puzzle->overdraws && !labels;
+    p->recorded = (s->puzzle->overdraws || tile < s->puzzle->overdraws_below) && !labels;
     p->dr = p->recorded ? drawing_new(&pz_recording_api, NULL, &p->recorder)
                         : drawing_new(&pz_drawing, NULL, &p->canvas);
     if (s->puzzle->draw_over && !p->recorded && !labels) p->over = drawing_new(&pz_recording_api, NULL, &p->recorder);

@@ -320,6 +320,8 @@ typedef struct pz_puzzle {
     bool static_complaint;
     /* What the engine draws when something changed leaves other pixels than drawing all of it. */
     bool overdraws;
+    /* 0, or the pixels of a square below which the same holds: what is drawn in one then reaches into the next. */
+    int overdraws_below;
     /*
      * NULL, or what we draw over the engine's picture: our extra ui state, or a cursor that the engine does not
      * show.

@@ -327,4 +327,5 @@ PZ_PUZZLE(flood,
     .visit = pz_visit,
     .press = pz_press,
     .solved = pz_solved,
-    .text = pz_text_board);
+    .text = pz_text_board,
+    .overdraws_below = 4);

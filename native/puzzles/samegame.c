@@ -136,4 +136,5 @@ PZ_PUZZLE(samegame,
     .visit_ui = pz_visit_ui,
     .copy_ui = pz_copy_ui,
     .stuck = pz_stuck,
-    .text = pz_text_board);
+    .text = pz_text_board,
+    .overdraws_below = 4);

@@ -219,4 +219,5 @@ PZ_PUZZLE(signpost,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
     .press = pz_press,
-    .text = pz_text_board);
+    .text = pz_text_board,
+    .overdraws_below = 24);

@@ -85,4 +85,5 @@ PZ_PUZZLE(singles,
     .observe_ui = pz_observe_ui,
     .moves_change = true,
     .visit = pz_visit,
-    .text = pz_text_board);
+    .text = pz_text_board,
+    .overdraws_below = 4);

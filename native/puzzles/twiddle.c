@@ -100,4 +100,5 @@ PZ_PUZZLE(twiddle,
     .observe_ui = pz_observe_ui,
     .sound_ui = pz_sound_ui,
     .legal = pz_legal,
-    .visit = pz_visit);
+    .visit = pz_visit,
+    .overdraws_below = 4);

@@ -180,4 +180,5 @@ PZ_PUZZLE(undead,
     .moves_change = true,
     .visit = pz_visit,
     .start_ui = pz_start_ui,
-    .solved = pz_solved);
+    .solved = pz_solved,
+    .overdraws_below = 8);

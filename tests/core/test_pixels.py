@@ -29,14 +29,13 @@ def test_a_picture_redrawn_in_part_equals_one_drawn_anew(puzzle):
                 session.reset(seed=step)
 
 
-@pytest.mark.parametrize("drawn_over", [name for name in pp.puzzles() if pp.spec(name).draws])
-def test_what_we_draw_over_is_taken_off_without_a_trace(drawn_over):
+def test_small_pictures_redrawn_in_part_equal_those_drawn_anew(puzzle):
     """On small tiles too, where what the engine draws in one square may reach into the next."""
     random = np.random.default_rng(1)
-    for params in levels(drawn_over):
+    for params in levels(puzzle):
         for times in (1, 2, 4, 8):
-            size = [max(side, 3) * times for side in least_picture(drawn_over, params)]
-            session = pp.Session(drawn_over, params, seed=times)
+            size = [max(side, 3) * times for side in least_picture(puzzle, params)]
+            session = pp.Session(puzzle, params, seed=times)
             for step in range(40):
                 session.step(int(random.choice(np.flatnonzero(session.mask()))))
                 picture = session.pixels(*size)
