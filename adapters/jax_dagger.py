@@ -14,17 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import puzzleport as pp
-from puzzleport.adapters.jax_train import (
-    Array,
-    Model,
-    Weights,
-    first_sight,
-    joined,
-    log_chances,
-    withheld,
-)
+from puzzleport.adapters.jax_train import Array, Model, Weights, log_chances
 from puzzleport.agents import ExpertPolicy, network
-from puzzleport.benchmark.learned import expert_steps
+from puzzleport.benchmark.learned import expert_steps, first_sight, joined, withheld
 
 try:
     import jax

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from puzzleport.adapters.jax import PuzzleEnv
-from puzzleport.adapters.jax_train import Array, Model, Weights, first_sight, joined, log_chances, numbers, withheld
+from puzzleport.adapters.jax_train import Array, Model, Weights, log_chances, numbers
+from puzzleport.benchmark.learned import first_sight, joined, withheld
 
 try:
     import jax

@@ -22,7 +22,7 @@ import numpy as np
 import puzzleport as pp
 from puzzleport.adapters.jax import PuzzleEnv
 from puzzleport.agents import ExpertPolicy, network, published
-from puzzleport.benchmark.learned import expert_steps, instances
+from puzzleport.benchmark.learned import expert_steps, instances, joined, sights, withheld
 from puzzleport.benchmark.results import as_csv
 from puzzleport.benchmark.score import path_weighted
 from puzzleport.files import aside, write
@@ -87,27 +87,6 @@ def numbers(layout: Any, fields: dict[str, jax.Array]) -> jax.Array:  # noqa: AN
     """All numbers of the observations of many games."""
     parts = [fields[one.name] for one in layout.fields]
     return jnp.concatenate([part.reshape(len(part), -1).astype(jnp.int32) for part in parts], -1)
-
-
-def first_sight(of: Any, xp: Any = np) -> Any:  # noqa: ANN401 (arrays of NumPy or JAX)
-    """Two 32-bit numbers that tell instances apart by what is seen at their start."""
-    random = np.random.default_rng(0)
-    odd = random.integers(2**31, size=(of.shape[-1], 2), dtype=np.uint32) * 2 + 1
-    # A sum of products alone would keep patterns of the board in its last bits.
-    mixed = ((of.astype(np.uint32) + 1)[..., None] * odd).sum(-2, dtype=np.uint32)
-    mixed = (mixed ^ (mixed >> 16)) * np.uint32(0x45D9F3B)
-    return mixed ^ (mixed >> 16)
-
-
-def withheld(sight: Any, share: float) -> Any:  # noqa: ANN401 (arrays of NumPy or JAX)
-    """Whether nothing is learned from these instances."""
-    return sight[..., 0] < np.uint32(min(int(share * 2**32), 2**32 - 1))
-
-
-def joined(sights: Array) -> Array:
-    """Both numbers of a first sight as one."""
-    high, low = (sights[..., i].astype(np.uint64) for i in range(2))
-    return np.asarray(high << np.uint64(32) | low)
 
 
 def log_chances(logits: jax.Array, mask: jax.Array) -> jax.Array:
@@ -216,6 +195,17 @@ class Score:
         return round(self.within, 6), self.spl
 
 
+def validation_seeds(task: pp.Task, games: int, withhold: float) -> list[int]:
+    """The seeds of validation instances. What is withheld from training chooses no agent either."""
+    if not withhold or task.spec.hidden:
+        return list(range(VALIDATION, VALIDATION + games))
+    seeds = np.arange(VALIDATION, VALIDATION + 4 * games)
+    found: list[int] = seeds[~withheld(sights(task, seeds.tolist()), withhold)][:games].tolist()
+    if not found:
+        raise ValueError(f"no instance of {task.puzzle} {task.params:.80} is left to validate with")
+    return found
+
+
 class Validation:
     """Instances that a policy is measured on during its training; they are not those of any evaluation set."""
 
@@ -223,7 +213,8 @@ class Validation:
         task = model.setup.task
         self.limit = min(model.setup.bound, LONGEST)
         plain = replace(task, max_steps=self.limit, rewards=pp.Rewards())
-        self.seeds = list(range(VALIDATION, VALIDATION + games))
+        self.seeds = validation_seeds(task, games, model.setup.withhold)
+        games = len(self.seeds)
         self.expert = expert_steps(plain, self.seeds)
         self.env = PuzzleEnv(plain, num_envs=games, threads=model.setup.threads)
         self._play = jax.jit(self._playing(model, games))
@@ -465,14 +456,11 @@ def forget_compiled() -> None:
     gc.collect()
 
 
-def unseen(last: Path, agent: published.Agent, episodes: int) -> Array | None:
+def unseen(last: Path, agent: published.Agent, episodes: int, withhold: float = 0.0) -> Array | None:
     """Which instances of the evaluation set were not met in training; None where the start of a game does not tell them apart."""
     task = pp.Task(agent.puzzle, agent.params)
     if task.spec.hidden:
         return None
     with np.load(last) as saved:
         known = saved["seen"]
-    with task.batch(episodes, threads=1) as batch:
-        step = batch.reset(instances(task, episodes))
-        sights = joined(first_sight(network.numbers(task.layout, step.observation)))
-    return ~np.isin(sights, known)
+    return ~np.isin(joined(sights(task, instances(task, episodes, withhold))), known)

@@ -35,3 +35,21 @@ def write(path: str | Path, text: str) -> None:
     """Write a text file at once."""
     with aside(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def alone(path: str | Path) -> Iterator[None]:
+    """No other process is in here with the same path: for files that are read, changed and written.
+
+    What is locked is the folder. A file that is replaced would take its lock with it, and one beside it would be left over.
+    """
+    import fcntl  # not there on every system, and most of what is here does without
+
+    folder = Path(path).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

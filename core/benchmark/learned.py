@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..agents.network import numbers
 from ..agents.published import Agent
-from ..files import write
+from ..files import alone, write
 from ..puzzle_spec import optimal_steps
 from ..task import Task
 from .evaluation_sets import evalset
@@ -81,9 +82,45 @@ class Played:
         }
 
 
-def instances(task: Task, episodes: int) -> list[int]:
-    """The seeds of the first instances of the evaluation set."""
-    return evalset(EVALSET, params_of={task.puzzle: task.params})[task.puzzle].seeds[:episodes]
+# ---- which instance it is
+
+
+def first_sight(of: Any, xp: Any = np) -> Any:  # noqa: ANN401 (arrays of NumPy or JAX)
+    """Two 32-bit numbers that tell instances apart by what is seen at their start."""
+    random = np.random.default_rng(0)
+    odd = random.integers(2**31, size=(of.shape[-1], 2), dtype=np.uint32) * 2 + 1
+    # A sum of products alone would keep patterns of the board in its last bits.
+    mixed = ((of.astype(np.uint32) + 1)[..., None] * odd).sum(-2, dtype=np.uint32)
+    mixed = (mixed ^ (mixed >> 16)) * np.uint32(0x45D9F3B)
+    return mixed ^ (mixed >> 16)
+
+
+def withheld(sight: Any, share: float) -> Any:  # noqa: ANN401 (arrays of NumPy or JAX)
+    """Whether nothing is learned from these instances."""
+    return sight[..., 0] < np.uint32(min(int(share * 2**32), 2**32 - 1))
+
+
+def joined(sights: Array) -> Array:
+    """Both numbers of a first sight as one."""
+    high, low = (sights[..., i].astype(np.uint64) for i in range(2))
+    return np.asarray(high << np.uint64(32) | low)
+
+
+def sights(task: Task, seeds: Sequence[int]) -> Array:
+    """What is seen of instances at their start, as two numbers each."""
+    with task.batch(len(seeds), threads=1) as batch:
+        return np.asarray(first_sight(numbers(task.layout, batch.reset(list(seeds)).observation)))
+
+
+def instances(task: Task, episodes: int, withhold: float = 0.0) -> list[int]:
+    """The seeds of the first instances of the evaluation set; of those alone that are withheld from training, if a share is."""
+    seeds = evalset(EVALSET, params_of={task.puzzle: task.params})[task.puzzle].seeds
+    if withhold:
+        seeds = np.array(seeds)[withheld(sights(task, seeds), withhold)].tolist()
+    return seeds[:episodes]
+
+
+# ---- playing
 
 
 def play_agent(agent: Agent, task: Task, seeds: Sequence[int], *, temperature: float, threads: int = 1) -> Played:
@@ -118,16 +155,17 @@ def expert_steps(task: Task, seeds: Sequence[int]) -> Array:
     return reference_steps(played.solved, played.steps, optimal_steps(task.puzzle, task.params))
 
 
-def measure(agent: Agent, *, episodes: int, unseen: Array | None = None) -> dict[str, Any]:
+def measure(agent: Agent, *, episodes: int, unseen: Array | None = None, withhold: float = 0.0) -> dict[str, Any]:
     """The figures of an agent: with drawn actions, the likeliest ones, and at its own temperature, there also on unseen games.
 
     Args:
         agent: who plays.
         episodes: how many instances of the evaluation set.
         unseen: which of them were not met in training, for as many or more.
+        withhold: play those instances alone that such a share withholds from training.
     """
     task = Task(agent.puzzle, agent.params)
-    bound, seeds = optimal_steps(agent.puzzle, agent.params), instances(task, episodes)
+    bound, seeds = optimal_steps(agent.puzzle, agent.params), instances(task, episodes, withhold)
     expert = expert_steps(task, seeds)
     played = {
         temperature: play_agent(agent, task, seeds, temperature=temperature)
@@ -136,6 +174,7 @@ def measure(agent: Agent, *, episodes: int, unseen: Array | None = None) -> dict
     own = played[agent.temperature]
     row = {
         "temperature": agent.temperature,
+        "instances": distinct(task, seeds),
         **played[1.0].figures("sampled", bound, expert),
         **played[0.0].figures("greedy", bound, expert),
         **own.figures("own", bound, expert),
@@ -143,20 +182,26 @@ def measure(agent: Agent, *, episodes: int, unseen: Array | None = None) -> dict
         "unseen_within": "",
     }
     if unseen is not None:
-        new = unseen[:episodes]
+        new = unseen[: len(seeds)]
         row["unseen_episodes"] = int(new.sum())
         if new.any():
             row["unseen_within"] = round(100 * float((own.solved & (own.steps <= bound))[new].mean()), 2)
     return row
 
 
-def baseline(name: str, puzzle: str, params: str, *, episodes: int) -> dict[str, Any]:
+def distinct(task: Task, seeds: Sequence[int]) -> int | str:
+    """How many instances these are; empty where their start does not tell them apart."""
+    return "" if task.spec.hidden else len(np.unique(joined(sights(task, seeds))))
+
+
+def baseline(name: str, puzzle: str, params: str, *, episodes: int, withhold: float = 0.0) -> dict[str, Any]:
     """The figures of what needs no training."""
     task = Task(puzzle, params)
-    seeds, bound = instances(task, episodes), optimal_steps(puzzle, params)
+    seeds, bound = instances(task, episodes, withhold), optimal_steps(puzzle, params)
     expert = play_baseline("expert", task, seeds)
     played = expert if name == "expert" else play_baseline(name, task, seeds)
-    return played.figures("own", bound, reference_steps(expert.solved, expert.steps, bound))
+    figures = played.figures("own", bound, reference_steps(expert.solved, expert.steps, bound))
+    return {"instances": distinct(task, seeds), **figures}
 
 
 # ---- intervals
@@ -186,7 +231,7 @@ _FIGURES = tuple(
     for how in ("own", "sampled", "greedy")
     for what in ("episodes", "success", "within", "steps", "spl")
 )
-COLUMNS = (*_ABOUT, *_FIGURES, "unseen_episodes", "unseen_within")
+COLUMNS = (*_ABOUT, "instances", *_FIGURES, "unseen_episodes", "unseen_within")
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -198,8 +243,9 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def add_row(path: Path, row: dict[str, Any]) -> None:
-    """Add a row, in the place of an earlier one of the same run."""
+    """Add a row, in the place of an earlier one of the same run. Several processes may add to one table."""
     key = tuple(str(row[name]) for name in KEY)
-    rows: list[dict[str, Any]] = [one for one in read_rows(path) if tuple(one[name] for name in KEY) != key]
-    rows = sorted([*rows, row], key=lambda one: tuple(str(one[name]) for name in KEY))
-    write(path, as_csv([{name: one.get(name, "") for name in COLUMNS} for one in rows]))
+    with alone(path):
+        rows: list[dict[str, Any]] = [one for one in read_rows(path) if tuple(one[name] for name in KEY) != key]
+        rows = sorted([*rows, row], key=lambda one: tuple(str(one[name]) for name in KEY))
+        write(path, as_csv([{name: one.get(name, "") for name in COLUMNS} for one in rows]))

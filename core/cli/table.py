@@ -53,7 +53,12 @@ GOAL = 95.0
 @click.option(
     "--unsolved", is_flag=True, help=f"Only puzzles that no row solves within the bound {GOAL:g}% of the time."
 )
-@click.option("--episodes", default=500, show_default=True, help="Of each measurement.")
+@click.option("--episodes", default=500, show_default=True, help="Of each measurement, at most.")
+@click.option(
+    "--withhold",
+    default=0.0,
+    help="The share of the instances from which nothing is learned; all rows are then of those alone.",
+)
 @click.option(
     "--runs", type=click.Path(file_okay=False, path_type=Path), default=Path("runs"), help="Folder of the runs."
 )
@@ -67,13 +72,19 @@ def table(
     seeds: int,
     unsolved: bool,
     episodes: int,
+    withhold: float,
     runs: Path,
     threads: int,
 ) -> None:
     """Train and measure agents by fixed recipes, and write one row for each run to a CSV file.
 
-    Rows that are there are not made again, and a run that was interrupted goes on: start it anew at any time.
+    Rows that are there are not made again, and a run that was interrupted goes on: start it anew at any time. Several processes
+    may write to one table.
     """
+    if withhold:
+        if any(name in RECIPES and RECIPES[name].algorithm == DREAMER for name in recipes):
+            raise ValueError(f"--withhold is not for the recipe {DREAMER}")
+        names = [name for name in names if _can_withhold(name, level, withhold)]
     for recipe in recipes:
         for number in [""] if recipe in BASELINES else range(seed, seed + seeds):
             for puzzle in names:
@@ -87,14 +98,24 @@ def table(
                 about = {"puzzle": puzzle, "level": level, "params": params, "bound": optimal_steps(puzzle, params)}
                 about.update(recipe=recipe, seed=number)
                 if recipe in BASELINES:
-                    row = {**about, **baseline(recipe, puzzle, params, episodes=episodes)}
+                    row = {**about, **baseline(recipe, puzzle, params, episodes=episodes, withhold=withhold)}
                 elif RECIPES[recipe].algorithm == DREAMER:
                     row = {**about, **_dreamed(puzzle, level, recipe, int(number), episodes, runs)}
                 else:
-                    row = {**about, **_trained(puzzle, level, recipe, int(number), episodes, runs, threads)}
+                    row = {**about, **_trained(puzzle, level, recipe, int(number), episodes, withhold, runs, threads)}
                 add_row(table, row)
                 told = f"{puzzle} {recipe} {number}: {row['own_within']}% within the bound, {row['own_steps'] or '-'} steps"
                 console.print(told, highlight=False, markup=False, soft_wrap=True)
+
+
+def _can_withhold(puzzle: str, level: str, share: float) -> bool:
+    """Whether instances are withheld. Where all games begin with the same sight, that cannot be told."""
+    task = Task(puzzle, level_params(puzzle, level))
+    why = "all games look the same at first" if task.spec.hidden else "too few instances exist"
+    if task.spec.hidden or not instances(task, 1, share):
+        console.print(f"{puzzle}: nothing is withheld, {why}", highlight=False, markup=False, soft_wrap=True)
+        return False
+    return True
 
 
 def _solved(rows: list[dict[str, str]], puzzle: str, level: str) -> bool:
@@ -107,13 +128,13 @@ def _solved(rows: list[dict[str, str]], puzzle: str, level: str) -> bool:
 
 
 def _trained(
-    puzzle: str, level: str, recipe: str, seed: int, episodes: int, runs: Path, threads: int
+    puzzle: str, level: str, recipe: str, seed: int, episodes: int, withhold: float, runs: Path, threads: int
 ) -> dict[str, Any]:
     """Train one agent, or go on with it, and measure it."""
     from ..adapters.jax_train import LAST, RUN, forget_compiled, unseen
 
-    command = RECIPES[recipe].command(puzzle, level, seed)
-    folder = runs / f"{puzzle}-{level}-{recipe}-{seed}"
+    command = RECIPES[recipe].command(puzzle, level, seed) + (f" --withhold {withhold:g}" if withhold else "")
+    folder = runs / f"{puzzle}-{level}-{recipe}-{seed}{f'-withheld-{withhold:g}' if withhold else ''}"
     more = ["--out", str(folder), "--resume", "--episodes", "0", "--threads", str(threads), "--json"]
     train.main([*shlex.split(command)[2:], *more], standalone_mode=False)
     told = json.loads((folder / RUN).read_text(encoding="utf-8"))
@@ -121,7 +142,8 @@ def _trained(
     best = max(told["curve"], key=lambda one: (one["within"], one["spl"]))
     # Who is lost takes 10,000 steps for every game: fewer games tell enough of that.
     episodes = min(episodes, 500 if best["within"] >= 0.5 else 100 if best["within"] else 50)
-    row = measure(agent, episodes=episodes, unseen=unseen(folder / LAST, agent, episodes))
+    new = unseen(folder / LAST, agent, episodes, withhold)
+    row = measure(agent, episodes=episodes, unseen=new, withhold=withhold)
     forget_compiled()
     return {
         "command": command,

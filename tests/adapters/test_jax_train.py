@@ -21,16 +21,13 @@ from puzzleport.adapters.jax_train import (
     Model,
     Setup,
     Validation,
-    expert_steps,
-    first_sight,
-    joined,
     train,
     training_task,
     unseen,
-    withheld,
+    validation_seeds,
 )
 from puzzleport.agents import network, published
-from puzzleport.benchmark.learned import play_agent
+from puzzleport.benchmark.learned import expert_steps, first_sight, joined, play_agent, sights, withheld
 from puzzleport.cli import main
 
 TINY = {
@@ -188,6 +185,11 @@ def test_nothing_is_learned_from_instances_that_are_withheld(tmp_path, algorithm
     agent = published.read(tmp_path / "best.safetensors")
     new = unseen(tmp_path / LAST, agent, 100)
     assert new.mean() > 0.3
+    assert unseen(tmp_path / LAST, agent, 100, 0.5).all()
+    # Nor do they choose the agent that is kept.
+    assert not withheld(sights(half.task, validation_seeds(half.task, 200, 0.5)), 0.5).any()
+    with pytest.raises(ValueError, match="no instance of tents 4x4de is left"):
+        validation_seeds(half.task, 200, 1.0)
 
 
 def test_first_sights_tell_instances_apart():
@@ -322,6 +324,26 @@ def test_the_table_goes_on_where_it_was(tmp_path, monkeypatch):
     result = CliRunner().invoke(main, [*words, "--recipe", "expert", "--recipe", "dagger"])
     assert (result.exit_code, result.output) == (0, "")
     assert path.stat().st_mtime_ns == before
+
+
+def test_a_table_of_withheld_instances_has_nothing_else(tmp_path, monkeypatch):
+    from puzzleport.benchmark import learned
+
+    monkeypatch.setitem(learned.RECIPES, "dagger", learned.Recipe("dagger", 300, {"width": 16, "set": "rounds=1"}))
+    path = tmp_path / "table.csv"
+    words = ["table", str(path), "--puzzle", "palisade,mines,untangle", "--episodes", "50", "--withhold", "0.2"]
+    words += ["--recipe", "masked", "--recipe", "dagger", "--runs", str(tmp_path / "runs")]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert "mines: nothing is withheld, all games look the same at first" in result.output
+    assert "untangle: nothing is withheld, too few instances exist" in result.output
+    trained, masked = learned.read_rows(path)
+    assert trained["command"].endswith("--seed 0 --withhold 0.2")
+    assert trained["instances"] == masked["instances"] == "4"
+    assert trained["own_episodes"] == trained["unseen_episodes"] == masked["own_episodes"] == "50"
+    result = CliRunner().invoke(main, [*words, "--recipe", "dreamer"])
+    assert result.exit_code == 2
+    assert "--withhold is not for the recipe dreamer" in result.output
 
 
 @pytest.mark.slow

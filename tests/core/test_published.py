@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from contextlib import suppress
 
 import numpy as np
@@ -12,7 +14,7 @@ from click.testing import CliRunner
 import puzzleport as pp
 from puzzleport.agents import network, published
 from puzzleport.benchmark.evaluation import evaluate
-from puzzleport.benchmark.learned import agree, interval, play_agent
+from puzzleport.benchmark.learned import agree, interval, play_agent, read_rows
 from puzzleport.cli import main
 from puzzleport.cli.agents import check
 
@@ -133,6 +135,19 @@ def test_intervals():
         [True, True, True, False],
         [True, True, False, True],
     ]
+
+
+def test_several_processes_may_add_to_one_table(tmp_path):
+    path = tmp_path / "table.csv"
+    code = (
+        "import sys; from pathlib import Path; from puzzleport.benchmark.learned import add_row\n"
+        "for seed in range(20):\n"
+        "    add_row(Path(sys.argv[1]), {'puzzle': sys.argv[2], 'level': 'easiest', 'recipe': 'ppo', 'seed': seed})"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in ("net", "map", "solo")]
+    assert [one.wait() for one in running] == [0, 0, 0]
+    assert len(read_rows(path)) == 60
+    assert [one.name for one in tmp_path.iterdir()] == ["table.csv"]
 
 
 # ---- those in the package
