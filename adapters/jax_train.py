@@ -21,7 +21,7 @@ import numpy as np
 
 import puzzleport as pp
 from puzzleport.adapters.jax import PuzzleEnv
-from puzzleport.agents import ExpertPolicy, network, published
+from puzzleport.agents import ExpertPolicy, network, published, sight
 from puzzleport.benchmark.learned import expert_steps, instances, joined, sights, withheld
 from puzzleport.benchmark.results import as_csv
 from puzzleport.benchmark.score import path_weighted
@@ -44,7 +44,7 @@ TEMPERATURES = (1.0, 0.5, 0.0)
 """What a policy is validated with: as it is, sharper, and with its likeliest action alone."""
 ALGORITHMS = {"ppo": "PPO", "dagger": "DAgger", "alphazero": "AlphaZero", "muzero": "MuZero"}
 """What each is called in its file, ``jax_NAME.py``."""
-BEST, LAST, RUN, CURVE = "best.safetensors", "last.npz", "run.json", "curve.csv"
+BEST, LATEST, LAST, RUN, CURVE = "best.safetensors", "last.safetensors", "last.npz", "run.json", "curve.csv"
 
 
 @dataclass(frozen=True)
@@ -126,15 +126,22 @@ class Model:
         if before is not None and before.puzzle != task.puzzle:
             raise ValueError(f"the agent in {setup.start} plays {before.puzzle}, not {task.puzzle}")
         found = samples(task, setup.seed)
+        columns: dict[str, Array] = {}
         if before is not None and before.layout == layout:
             self.shape, item, value = before.shape, before.weights["item"], before.weights["value"]
+            columns = {name: before.weights[name] for name in ("column", "compared") if name in before.weights}
+        elif setup.kind == "relative":
+            seen = sight.choose(task.puzzle, task.params, found)
+            item, value = seen.item, seen.value
+            self.shape = network.Shape("relative", setup.layers, setup.width, *seen.board)
+            columns = {"column": seen.column, "compared": seen.compared}
         elif setup.kind == "axial":
             item, value, board = network.axial_sight(layout, found)
             self.shape = network.Shape("axial", setup.layers, setup.width, *board)
         else:
             item, value = network.dense_sight(layout, found)
             self.shape = network.Shape("dense", setup.layers, setup.width)
-        self.sight = {"item": jnp.asarray(item), "value": jnp.asarray(value)}
+        self.sight = {name: jnp.asarray(one) for name, one in {"item": item, "value": value, **columns}.items()}
         random = np.random.default_rng([setup.seed, 2])
         fresh = network.initial(self.shape, len(task.actions), len(item), random)
         for name, one in {} if before is None else before.weights.items():
@@ -356,8 +363,8 @@ def train(
 ) -> Path:
     """Train an agent into a folder. Returns the path of the best one by validation.
 
-    The folder gets ``best.safetensors`` (an agent for ``puzzleport.agents.published.read``), ``last.npz`` (all that the next
-    round depends on), ``run.json`` and ``curve.csv``. The same arguments give the same files on one machine.
+    The folder gets ``best.safetensors`` and ``last.safetensors`` (agents for ``puzzleport.agents.published.read``), ``last.npz``
+    (all that the next round depends on), ``run.json`` and ``curve.csv``. The same arguments give the same files on one machine.
 
     Args:
         algorithm: one of ``ALGORITHMS``.
@@ -399,6 +406,7 @@ def train(
             scores.append(validation.best(learner.weights, run.rounds))
             if all(scores[-1].rank > one.rank for one in scores[:-1]):
                 model.write(folder / BEST, learner.weights, scores[-1].temperature)
+            model.write(folder / LATEST, learner.weights, scores[-1].temperature)
             run.cpu = round(before + time.process_time() - began, 2)
             run.curve.append(
                 {"steps": learner.steps, "cpu_seconds": run.cpu, "expert_steps": expert, **asdict(scores[-1])}

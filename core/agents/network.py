@@ -7,6 +7,10 @@ each flattened row by row. Entry i of the vector is 1 where ``numbers[item[i]] =
 
 ``axial``: the board's cells, each with features of its own, then blocks in which a cell attends to its row, then to its
 column, then passes through two layers. The policy reads the cell at the cursor and the mean of all cells.
+
+``relative``: the same, but a cell is not told by its number: it knows on which side of the cursor it is and whether at the rim,
+and attention knows how far apart two cells are. So the weights fit boards of any size; ``sight.py`` says what is seen of one.
+The policy reads the cell at the cursor, the mean of its row and of its column, and the mean of all cells.
 """
 
 from __future__ import annotations
@@ -24,6 +28,11 @@ Array = Any
 """An array of NumPy or of JAX."""
 Weights = Mapping[str, Array]
 HEADS = 4
+NEAR = 3
+"""Cells in a row that are farther apart than this are as good as that far apart."""
+CURSOR = 6
+"""So many features at the end of a relative cell tell whether the cursor is in its row, half a cell before or after it; and so
+for its column."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Shape:
     """What a network is, beside its weights."""
 
     kind: str
-    """``dense`` or ``axial``."""
+    """``dense``, ``axial`` or ``relative``."""
     layers: int
     """Hidden layers, or blocks."""
     width: int
@@ -64,8 +73,9 @@ def forward(shape: Shape, weights: Weights, seen: Array, xp: Any = np) -> tuple[
 def represent(shape: Shape, weights: Weights, seen: Array, xp: Any = np) -> Array:  # noqa: ANN401
     """The last hidden layer: all that policy and value know of a game."""
     x = seen.astype(np.float32)
-    x = _cells(shape, weights, x, xp) if shape.kind == "axial" else x
-    for layer in range(1 if shape.kind == "axial" else shape.layers):
+    if shape.kind != "dense":
+        x = (_cells if shape.kind == "axial" else _relative_cells)(shape, weights, x, xp)
+    for layer in range(shape.layers if shape.kind == "dense" else 1):
         x = xp.maximum(linear(weights, f"hidden.{layer}", x), 0)
     return x
 
@@ -88,14 +98,40 @@ def _cells(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa:
     here = cells[..., -2:-1] * cells[..., -1:]
     rest = linear(weights, "rest", x[..., own:])[..., None, None, :]
     x = linear(weights, "cell", cells) + rest + weights["place"]
+    x = _blocks(shape, weights, x, xp)
+    return xp.concatenate([(x * here).sum((-2, -3)), x.mean((-2, -3))], axis=-1)
+
+
+def _relative_cells(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa: ANN401
+    """The cell at the cursor, and the means of its row, its column and the board, after the blocks."""
+    height, width = shape.height_cells, shape.width_cells
+    cells = x.reshape(*x.shape[:-1], height, width, shape.features)
+    # Between two cells the cursor is half in each.
+    at = [cells[..., shape.features - CURSOR + i, None] for i in range(CURSOR)]
+    row, column = (at[i] + 0.5 * (at[i + 1] + at[i + 2]) for i in (0, 3))
+    above, left = xp.cumsum(row, -3) - row, xp.cumsum(column, -2) - column
+    below, right = row.sum(-3, keepdims=True) - row - above, column.sum(-2, keepdims=True) - column - left
+    x = linear(weights, "cell", cells) + linear(weights, "side", xp.concatenate([above, below, left, right], -1))
+    x = _blocks(shape, weights, x + _rim(height, width) @ weights["rim"], xp)
+    seen = [(x * row * column).sum((-2, -3)), (x * row).sum((-2, -3)) / width, (x * column).sum((-2, -3)) / height]
+    return xp.concatenate([*seen, x.mean((-2, -3))], axis=-1)
+
+
+def _rim(height: int, width: int) -> Array:
+    """Whether each cell is in the first row, the last, the first column, the last."""
+    down, across = np.indices((height, width))
+    sides = (down == 0, down == height - 1, across == 0, across == width - 1)
+    return np.stack(sides, -1).astype(np.float32)
+
+
+def _blocks(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa: ANN401
     for block in range(shape.layers):
         x = x + _attend(weights, f"block.{block}.row", _norm(x, xp), xp)
         turned = xp.swapaxes(_norm(x, xp), -2, -3)
         x = x + xp.swapaxes(_attend(weights, f"block.{block}.column", turned, xp), -2, -3)
         inside = xp.maximum(linear(weights, f"block.{block}.inside", _norm(x, xp)), 0)
         x = x + linear(weights, f"block.{block}.outside", inside)
-    x = _norm(x, xp)
-    return xp.concatenate([(x * here).sum((-2, -3)), x.mean((-2, -3))], axis=-1)
+    return _norm(x, xp)
 
 
 def _norm(x: Array, xp: Any) -> Array:  # noqa: ANN401
@@ -108,6 +144,9 @@ def _attend(weights: Weights, name: str, x: Array, xp: Any) -> Array:  # noqa: A
     parts = linear(weights, f"{name}.in", x).reshape(*x.shape[:-1], 3, HEADS, size)
     query, key, value = (xp.swapaxes(parts[..., i, :, :], -2, -3) for i in range(3))
     score = query @ xp.swapaxes(key, -1, -2) * np.float32(size**-0.5)
+    if f"{name}.near" in weights:
+        each = np.arange(x.shape[-2])
+        score = score + weights[f"{name}.near"][:, np.clip(each[:, None] - each, -NEAR, NEAR) + NEAR]
     score = xp.exp(score - score.max(-1, keepdims=True))
     mixed = xp.swapaxes(score / score.sum(-1, keepdims=True) @ value, -2, -3)
     return linear(weights, f"{name}.out", mixed.reshape(x.shape))
@@ -133,19 +172,26 @@ def initial(shape: Shape, actions: int, seen: int, random: np.random.Generator) 
         found.update(fresh_linear(name, inputs, outputs, scale, random))
 
     width, last = shape.width, shape.width
-    if shape.kind == "axial":
-        rest = seen - shape.height_cells * shape.width_cells * shape.features
+    if shape.kind != "dense":
+        board = shape.height_cells, shape.width_cells
         linear("cell", shape.features, width, 1.0)
-        linear("rest", rest, width, 1.0)
-        found["place"] = (0.1 * random.normal(size=(shape.height_cells, shape.width_cells, width))).astype(np.float32)
+        if shape.kind == "axial":
+            linear("rest", seen - board[0] * board[1] * shape.features, width, 1.0)
+            found["place"] = (0.1 * random.normal(size=(*board, width))).astype(np.float32)
+        else:
+            linear("side", 4, width, 1.0)
+            found["rim"] = (0.5 * random.normal(size=(4, width))).astype(np.float32)
         for block in range(shape.layers):
             for way in ("row", "column"):
                 linear(f"block.{block}.{way}.in", width, 3 * width, 1.0)
                 linear(f"block.{block}.{way}.out", width, width, 0.3)
+                if shape.kind == "relative":
+                    near = random.normal(size=(HEADS, 2 * NEAR + 1))
+                    found[f"block.{block}.{way}.near"] = near.astype(np.float32)
             linear(f"block.{block}.inside", width, 2 * width, 2**0.5)
             linear(f"block.{block}.outside", 2 * width, width, 0.3)
         last = 2 * width
-        linear("hidden.0", 2 * width, last, 2**0.5)
+        linear("hidden.0", (2 if shape.kind == "axial" else 4) * width, last, 2**0.5)
     else:
         for layer in range(shape.layers):
             linear(f"hidden.{layer}", width if layer else seen, width, 2**0.5)

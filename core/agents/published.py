@@ -16,8 +16,8 @@ A file of weights has the format of https://github.com/huggingface/safetensors: 
 has ``{"dtype": "F16" or "I32", "shape": [...], "data_offsets": [first byte, byte after the last]}``, counted from the end of the
 header. ``"__metadata__"`` holds texts: ``puzzle``, ``params``, ``actions`` (names with spaces between them), ``masked`` (``1``
 where actions that change nothing are left out), ``temperature`` (the logits are divided by it; with ``0`` the largest one wins),
-and the network: ``kind`` (``dense`` or ``axial``), ``layers``, ``width``, ``height_cells``, ``width_cells``, ``features``.
-``network.py`` says in a page how logits follow from these.
+and the network: ``kind`` (``dense``, ``axial`` or ``relative``), ``layers``, ``width``, ``height_cells``, ``width_cells``,
+``features``. ``network.py`` says in a page how logits follow from these.
 
 To run a ``dense`` one: ``x[i] = numbers[item[i]] == value[i]``, where ``numbers`` are all fields of an observation in order; for
 each layer k from 0 ``x = max(0, x @ hidden.k.weight + hidden.k.bias)``; ``logits = x @ policy.weight + policy.bias``.
@@ -41,7 +41,7 @@ from ..errors import UnknownOption
 from ..files import aside
 from ..puzzle_spec import canonical_params, layout, spec
 from ..session import Observation, Session
-from . import network
+from . import network, sight
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -112,6 +112,22 @@ class Agent:
         twin = copy(self)
         twin.temperature = float(temperature)
         return twin
+
+    def on(self, params: str) -> Agent:
+        """The same agent on a board of another size, which only a ``relative`` network can play."""
+        if self.shape.kind != "relative":
+            raise UnknownOption(
+                f"the network of this agent is {self.shape.kind}: it fits {self.puzzle} {self.params} alone"
+            )
+        params = canonical_params(self.puzzle, params)
+        if len(sight.read_board(self.puzzle, params).columns) != len(
+            sight.read_board(self.puzzle, self.params).columns
+        ):
+            raise UnknownOption(f"{self.puzzle} {params:.80} is seen otherwise than {self.params}")
+        seen = sight.on(self.puzzle, params, self.weights["column"], self.weights["compared"])
+        height, width, _ = seen.board
+        about = {**self.about, "params": params, "height_cells": str(height), "width_cells": str(width)}
+        return Agent(about, {**self.weights, "item": seen.item, "value": seen.value}, temperature=self.temperature)
 
     def check(self, task: Task) -> None:
         """An error where it was trained on something else."""

@@ -35,12 +35,17 @@ class Recipe:
 
     algorithm: str
     steps: int
-    options: dict[str, str | int] = field(default_factory=dict)
-    """Of ``puzzleport train``, by their names on the command line."""
+    options: dict[str, str | int | tuple[str, ...]] = field(default_factory=dict)
+    """Of ``puzzleport train``, by their names on the command line; several values for one that is given several times."""
 
     def command(self, puzzle: str, level: str, seed: int) -> str:
         """What trains such an agent."""
-        more = [f"--{name} {value}" if value != "" else f"--{name}" for name, value in self.options.items()]
+        pairs = [
+            (name, one)
+            for name, value in self.options.items()
+            for one in (value if isinstance(value, tuple) else (value,))
+        ]
+        more = [f"--{name} {value}" if value != "" else f"--{name}" for name, value in pairs]
         told = ["puzzleport train --algo", self.algorithm, "--puzzle", puzzle, "--level", level, *more]
         return " ".join([*told, f"--steps {self.steps} --seed {seed}"])
 
@@ -58,6 +63,11 @@ RECIPES = {
         {"size": "tiny", "num-envs": 16, "max-steps": 100, "reward": "solved=1,failed=-0.1,step=-0.02", "every": 2048},
     ),
     "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
+    "dagger-relative": Recipe(
+        "dagger",
+        150_000,
+        {"network": "relative", "layers": 2, "width": 32, "set": ("batch=128", "updates=300")},
+    ),
 }
 """All recipes by name. Their settings were fixed before the table was made."""
 
@@ -204,6 +214,14 @@ def baseline(name: str, puzzle: str, params: str, *, episodes: int, withhold: fl
     return {"instances": distinct(task, seeds), **figures}
 
 
+def measure_at(agent: Agent, name: str, *, episodes: int) -> dict[str, Any]:
+    """The figures of an agent at its own temperature alone, under that name."""
+    task = Task(agent.puzzle, agent.params)
+    seeds = instances(task, episodes)
+    played = play_agent(agent, task, seeds, temperature=agent.temperature)
+    return played.figures(name, optimal_steps(agent.puzzle, agent.params), expert_steps(task, seeds))
+
+
 # ---- intervals
 
 
@@ -228,7 +246,7 @@ KEY = ("puzzle", "level", "recipe", "seed")
 _ABOUT = (*KEY, "params", "bound", "command", "steps", "cpu_seconds", "finished", "validation_within", "temperature")
 _FIGURES = tuple(
     f"{how}_{what}"
-    for how in ("own", "sampled", "greedy")
+    for how in ("own", "sampled", "greedy", "last")
     for what in ("episodes", "success", "within", "steps", "spl")
 )
 COLUMNS = (*_ABOUT, "instances", *_FIGURES, "unseen_episodes", "unseen_within")

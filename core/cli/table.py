@@ -23,6 +23,7 @@ from ..benchmark.learned import (
     expert_steps,
     instances,
     measure,
+    measure_at,
     read_rows,
 )
 from ..benchmark.settings import LEVELS, level_params
@@ -55,6 +56,13 @@ GOAL = 95.0
 )
 @click.option("--episodes", default=500, show_default=True, help="Of each measurement, at most.")
 @click.option(
+    "--test",
+    "tested",
+    metavar="LEVEL",
+    type=click.Choice(LEVELS),
+    help="Measure on these parameters instead; the network must be one that fits boards of any size.",
+)
+@click.option(
     "--withhold",
     default=0.0,
     help="The share of the instances from which nothing is learned; all rows are then of those alone.",
@@ -72,6 +80,7 @@ def table(
     seeds: int,
     unsolved: bool,
     episodes: int,
+    tested: str | None,
     withhold: float,
     runs: Path,
     threads: int,
@@ -81,28 +90,33 @@ def table(
     Rows that are there are not made again, and a run that was interrupted goes on: start it anew at any time. Several processes
     may write to one table.
     """
-    if withhold:
+    if withhold or tested:
         if any(name in RECIPES and RECIPES[name].algorithm == DREAMER for name in recipes):
-            raise ValueError(f"--withhold is not for the recipe {DREAMER}")
+            raise ValueError(f"--{'withhold' if withhold else 'test'} is not for the recipe {DREAMER}")
+        if withhold and tested:
+            raise ValueError("--withhold and --test exclude each other: on other parameters all instances are new")
+    measured = tested or level
+    if withhold:
         names = [name for name in names if _can_withhold(name, level, withhold)]
     for recipe in recipes:
         for number in [""] if recipe in BASELINES else range(seed, seed + seeds):
             for puzzle in names:
                 rows = read_rows(table)
-                key = (puzzle, level, recipe, str(number))
+                key = (puzzle, measured, recipe, str(number))
                 if any(tuple(row[name] for name in KEY) == key for row in rows):
                     continue
-                if unsolved and _solved(rows, puzzle, level):
+                if unsolved and _solved(rows, puzzle, measured):
                     continue
-                params = level_params(puzzle, level)
-                about = {"puzzle": puzzle, "level": level, "params": params, "bound": optimal_steps(puzzle, params)}
+                params = level_params(puzzle, measured)
+                about = {"puzzle": puzzle, "level": measured, "params": params, "bound": optimal_steps(puzzle, params)}
                 about.update(recipe=recipe, seed=number)
                 if recipe in BASELINES:
                     row = {**about, **baseline(recipe, puzzle, params, episodes=episodes, withhold=withhold)}
                 elif RECIPES[recipe].algorithm == DREAMER:
                     row = {**about, **_dreamed(puzzle, level, recipe, int(number), episodes, runs)}
                 else:
-                    row = {**about, **_trained(puzzle, level, recipe, int(number), episodes, withhold, runs, threads)}
+                    which = (puzzle, level, recipe, int(number))
+                    row = {**about, **_trained(*which, episodes, withhold, tested and params, runs, threads)}
                 add_row(table, row)
                 told = f"{puzzle} {recipe} {number}: {row['own_within']}% within the bound, {row['own_steps'] or '-'} steps"
                 console.print(told, highlight=False, markup=False, soft_wrap=True)
@@ -128,22 +142,34 @@ def _solved(rows: list[dict[str, str]], puzzle: str, level: str) -> bool:
 
 
 def _trained(
-    puzzle: str, level: str, recipe: str, seed: int, episodes: int, withhold: float, runs: Path, threads: int
+    puzzle: str,
+    level: str,
+    recipe: str,
+    seed: int,
+    episodes: int,
+    withhold: float,
+    tested: str | None,
+    runs: Path,
+    threads: int,
 ) -> dict[str, Any]:
     """Train one agent, or go on with it, and measure it."""
-    from ..adapters.jax_train import LAST, RUN, forget_compiled, unseen
+    from ..adapters.jax_train import BEST, LAST, LATEST, RUN, forget_compiled, unseen
 
     command = RECIPES[recipe].command(puzzle, level, seed) + (f" --withhold {withhold:g}" if withhold else "")
     folder = runs / f"{puzzle}-{level}-{recipe}-{seed}{f'-withheld-{withhold:g}' if withhold else ''}"
     more = ["--out", str(folder), "--resume", "--episodes", "0", "--threads", str(threads), "--json"]
     train.main([*shlex.split(command)[2:], *more], standalone_mode=False)
     told = json.loads((folder / RUN).read_text(encoding="utf-8"))
-    agent = read(folder / "best.safetensors")
+    agent = read(folder / BEST)
     best = max(told["curve"], key=lambda one: (one["within"], one["spl"]))
     # Who is lost takes 10,000 steps for every game: fewer games tell enough of that.
     episodes = min(episodes, 500 if best["within"] >= 0.5 else 100 if best["within"] else 50)
-    new = unseen(folder / LAST, agent, episodes, withhold)
-    row = measure(agent, episodes=episodes, unseen=new, withhold=withhold)
+    if tested:
+        row = measure_at(agent.on(tested), "own", episodes=episodes)
+        row.update(measure_at(read(folder / LATEST).on(tested), "last", episodes=episodes))
+    else:
+        new = unseen(folder / LAST, agent, episodes, withhold)
+        row = measure(agent, episodes=episodes, unseen=new, withhold=withhold)
     forget_compiled()
     return {
         "command": command,

@@ -60,7 +60,7 @@ EVALSET = "v1"
 @click.option("--seeds", default=1, show_default=True, help="Train so many agents, with this seed and those after it.")
 @click.option("--num-envs", type=int, help="Games at a time.  [default: 16; ppo 256; others in JAX 128; dreamer 4]")
 @click.option("--mask/--no-mask", default=True, help="Whether actions that change nothing are left out (in JAX).")
-@click.option("--network", type=click.Choice(["dense", "axial"]), default="dense", help="Of those in JAX.")
+@click.option("--network", type=click.Choice(["dense", "axial", "relative"]), default="dense", help="Of those in JAX.")
 @click.option("--layers", default=2, show_default=True, help="Hidden layers, or blocks of an axial network.")
 @click.option("--width", default=128, show_default=True, help="Of a layer, or of a cell in an axial network.")
 @click.option(
@@ -126,8 +126,8 @@ def train(
 ) -> None:
     """Train an agent, and evaluate it as the paper does.
 
-    Those in JAX (ppo, dagger, alphazero, muzero) write best.safetensors (the best by validation), last.npz, run.json and
-    curve.csv into the folder, those of SB3 model.zip, run.json and TensorBoard's logs, dreamer run.json, curve.csv
+    Those in JAX (ppo, dagger, alphazero, muzero) write best.safetensors (the best by validation), last.safetensors, last.npz,
+    run.json and curve.csv into the folder, those of SB3 model.zip, run.json and TensorBoard's logs, dreamer run.json, curve.csv
     and sheeprl's checkpoints; all add results.json. Ctrl-C keeps what is learned. Settings of dreamer have sheeprl's names,
     such as algo.replay_ratio=0.5.
     JSON and CSV are of the evaluation.

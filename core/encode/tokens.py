@@ -31,7 +31,7 @@ class Part:
 
 
 @cache
-def _token_axes(puzzle: str, params: str | None) -> dict[str, tuple[tuple[int, ...], int]]:
+def token_axes(puzzle: str, params: str | None) -> dict[str, tuple[tuple[int, ...], int]]:
     """For each field, the axes whose length depends on the parameters, and its group: fields that vary alike.
 
     Found by a look at all presets, so that it is the same for all sizes. A field that only some of them have joins the
@@ -90,7 +90,7 @@ class Tokens(Encoder):
         fields, largest_fields = about.fields(params), about.fields(params if largest is None else largest)
         if [field.name for field in fields] != [field.name for field in largest_fields]:
             raise InvalidParams(f"{puzzle}: {params} and {largest} have different fields")
-        axes = _token_axes(puzzle, params)
+        axes = token_axes(puzzle, params)
         n_groups = 1 + max(group for _, group in axes.values())
         # How tokens are made is public: an adapter may make them inside its compiled programs.
         self.parts: list[Part] = []
@@ -98,16 +98,16 @@ class Tokens(Encoder):
         largest_shapes: dict[int, tuple[int, ...]] = {}
         column = 4 + n_groups
         for field, big in zip(fields, largest_fields, strict=True):
-            token_axes, group = axes[field.name]
-            order = (*token_axes, *(axis for axis in range(len(field.shape)) if axis not in token_axes))
+            where, group = axes[field.name]
+            order = (*where, *(axis for axis in range(len(field.shape)) if axis not in where))
             bits = max(1, int(big.high - big.low).bit_length())
             fits = big.low <= field.low and field.high <= big.high
             if not fits or any(a > b for a, b in zip(field.shape, big.shape, strict=True)):
                 raise InvalidParams(f"{puzzle}: {field.name} is larger under {params} than under {largest}")
             self.parts.append(Part(field, order, group, column, big.low, bits))
-            shapes[group] = tuple(field.shape[axis] for axis in token_axes)
-            largest_shapes[group] = tuple(big.shape[axis] for axis in token_axes)
-            column += bits * int(np.prod([field.shape[axis] for axis in order[len(token_axes) :]], dtype=int))
+            shapes[group] = tuple(field.shape[axis] for axis in where)
+            largest_shapes[group] = tuple(big.shape[axis] for axis in where)
+            column += bits * int(np.prod([field.shape[axis] for axis in order[len(where) :]], dtype=int))
         self.width = column
         # The rest comes last: it is there in every puzzle, and an encoder can take its place as the summary.
         groups = [*range(1, n_groups), 0]

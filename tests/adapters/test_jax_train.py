@@ -78,7 +78,7 @@ def test_an_interrupted_run_ends_with_the_same_weights_as_one_that_was_not(tmp_p
     assert train(algorithm, setup(), folder=tmp_path / "cut", resume=True, **options) == again
 
 
-@pytest.mark.parametrize("kind", ["dense", "axial"])
+@pytest.mark.parametrize("kind", ["dense", "axial", "relative"])
 def test_numpy_and_jax_say_the_same(kind):
     model = Model(setup("solo", "2x2", kind=kind))
     weights = {name: np.asarray(one) for name, one in {**model.initial, **model.sight}.items()}
@@ -267,6 +267,31 @@ def test_a_curriculum_carries_over_what_fits(tmp_path):
     assert "place" not in kept
 
 
+def test_an_agent_plays_boards_larger_than_it_was_trained_on(tmp_path, monkeypatch):
+    from puzzleport.benchmark import learned
+
+    small = learned.Recipe(
+        "dagger", 200, {"network": "relative", "width": 8, "layers": 1, "set": ("rounds=1", "updates=3")}
+    )
+    monkeypatch.setitem(learned.RECIPES, "dagger-relative", small)
+    path = tmp_path / "table.csv"
+    words = ["table", str(path), "--puzzle", "netslide", "--episodes", "2", "--test", "human", "--runs", str(tmp_path)]
+    result = CliRunner().invoke(main, [*words, "--recipe", "expert", "--recipe", "dagger-relative"])
+    assert result.exit_code == 0, result.output
+    trained, expert = learned.read_rows(path)
+    assert trained["params"] == expert["params"] == "3x3b1"
+    assert "--level easiest" in trained["command"]
+    assert "--set rounds=1 --set updates=3" in trained["command"]
+    assert trained["own_episodes"] == trained["last_episodes"] == "2"
+    agent = published.read(tmp_path / "netslide-easiest-dagger-relative-0" / "last.safetensors")
+    with pp.Session("netslide", "2x3b1", seed=1) as session:
+        assert np.array_equal(agent.probabilities(session), agent.on("2x3b1").probabilities(session))
+    with pp.Session("netslide", "5x4", seed=1) as session:
+        assert session.mask()[agent.on("5x4")(session)]
+    result = CliRunner().invoke(main, [*words, "--withhold", "0.2"])
+    assert "--withhold and --test exclude each other" in result.output
+
+
 def test_mistakes_are_told(tmp_path):
     with pytest.raises(pp.UnknownOption, match="no algorithm 'sarsa'; there are ppo, dagger"):
         train("sarsa", setup(), steps=1, folder=tmp_path)
@@ -276,6 +301,10 @@ def test_mistakes_are_told(tmp_path):
         train("ppo", setup(), steps=0, folder=tmp_path)
     with pytest.raises(pp.UnknownOption, match="needs a board with a cursor"):
         Model(setup(kind="axial"))
+    with pytest.raises(pp.UnknownOption, match="untangle has no cursor on a board"):
+        Model(setup("untangle", "4", kind="relative"))
+    with pytest.raises(pp.UnknownOption, match="map: a relative network cannot read fixed"):
+        Model(setup("map", "3x3n5de", kind="relative"))
 
 
 def test_the_command_trains_several_seeds_without_masks(tmp_path):

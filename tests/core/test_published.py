@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import puzzleport as pp
-from puzzleport.agents import network, published
+from puzzleport.agents import network, published, sight
 from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.benchmark.learned import agree, interval, play_agent, read_rows
 from puzzleport.cli import main
@@ -135,6 +135,46 @@ def test_intervals():
         [True, True, True, False],
         [True, True, False, True],
     ]
+
+
+def test_an_agent_whose_network_is_of_one_size_stays_there(agent_file):
+    with pytest.raises(pp.UnknownOption, match="is dense: it fits net 2x2 alone"):
+        published.read(agent_file).on("3x3")
+
+
+READABLE = [
+    name for name in pp.puzzles() if name not in {"cube", "flip", "guess", "loopy", "map", "pattern", "untangle"}
+]
+
+
+@pytest.mark.parametrize("puzzle", READABLE)
+def test_a_relative_network_sees_the_same_features_on_boards_of_any_size(puzzle):
+    about = pp.spec(puzzle)
+    small, large = (sight.read_board(puzzle, params) for params in (about.easiest_params, about.human_params))
+    assert len(small.columns) == len(large.columns)
+    assert len(small.cursor) == len(large.cursor) == network.CURSOR
+    with pp.Session(puzzle, about.human_params, seed=1) as session:
+        of = network.numbers(session.layout, session.observe())
+    seen = sight.choose(puzzle, about.human_params, np.stack([of, of + 1]))
+    cells = network.look({"item": seen.item, "value": seen.value}, of).reshape(seen.board)
+    # The cursor is in one row, one column, or beside the board.
+    half = "half" in " ".join(field.about for field in session.fields if field.is_ui)
+    at = cells[..., -network.CURSOR :]
+    assert at[:, 0, 0].sum() <= 1
+    assert at[0, :, 3].sum() <= 1
+    assert half or not at[..., [1, 2, 4, 5]].any()
+
+
+def test_a_cell_sees_the_walls_around_it():
+    with pp.Session("palisade", "5x5n5", seed=1) as session:
+        fields = session.observe()
+        of = network.numbers(session.layout, fields)
+    board = sight.read_board("palisade", "5x5n5")
+    assert (board.height, board.width) == (5, 5)
+    walls = [of[column.items].reshape(5, 5) for column in board.columns[1:5]]
+    upright, flat = fields["vertical_edges"], fields["horizontal_edges"]
+    for ours, theirs in zip(walls, (upright[:, :-1], upright[:, 1:], flat[:-1], flat[1:]), strict=True):
+        assert np.array_equal(ours, theirs)
 
 
 def test_several_processes_may_add_to_one_table(tmp_path):
