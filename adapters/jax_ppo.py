@@ -7,14 +7,14 @@ One update is one call: steps in many games, advantages, and some epochs of grad
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from puzzleport.adapters.jax import PuzzleEnv
-from puzzleport.adapters.jax_train import Array, Model, Weights, log_chances, numbers
+from puzzleport.adapters.jax_train import Array, Model, Weights, log_chances
 from puzzleport.benchmark.learned import first_sight, joined, withheld
 
 try:
@@ -74,8 +74,9 @@ class PPO:
 
     def __init__(self, model: Model, settings: Settings, steps: int) -> None:
         self.model, self.settings, self.total = model, settings, steps
-        task = replace(model.setup.task, observation="state")
-        self.env = PuzzleEnv(task, num_envs=settings.num_envs, threads=model.setup.threads, final_observation=True)
+        self.env = PuzzleEnv(
+            model.setup.task, num_envs=settings.num_envs, threads=model.setup.threads, final_observation=True
+        )
         self.weights: Weights = model.initial
         self._adam = optax.chain(optax.clip_by_global_norm(0.5), optax.scale_by_adam(eps=1e-5))
         self._moments = self._adam.init(self.weights)
@@ -126,7 +127,7 @@ class PPO:
 
     @partial(jax.jit, static_argnums=0)
     def _begin(self, handle: Any, timestep: Any) -> tuple[Games, jax.Array]:  # noqa: ANN401
-        board = numbers(self.model.layout, timestep.observation)
+        board = self.model.numbers(timestep.observation)
         sights = first_sight(board, jnp)
         mask = self.model.legal(timestep.mask)
         return Games(handle, self.model.look_at(board), mask, self._weight(sights)), sights
@@ -147,7 +148,7 @@ class PPO:
         )
         reward = now.reward + settings.discount * rest * now.truncated
         step = Step(games.seen, games.mask, action, log_prob, value, reward, now.done, games.weight)
-        board = numbers(model.layout, now.observation)
+        board = model.numbers(now.observation)
         sights = first_sight(board, jnp)
         weight = jnp.where(now.done, self._weight(sights), games.weight)
         after = Games(handle, model.look_at(board), model.legal(now.mask), weight)

@@ -77,7 +77,7 @@ def training_task(puzzle: str, params: str, **options: Any) -> pp.Task:  # noqa:
         "max_steps": int(np.clip(3 * bound, 100, 500)),
         **{name: value for name, value in options.items() if value is not None},
     }
-    return pp.Task.of(puzzle, params, {**chosen, "observation": "state"})
+    return pp.Task.of(puzzle, params, chosen)
 
 
 # ---- what a network sees, in JAX
@@ -125,11 +125,14 @@ class Model:
         before = None if setup.start is None else published.read(Path(setup.start))
         if before is not None and before.puzzle != task.puzzle:
             raise ValueError(f"the agent in {setup.start} plays {before.puzzle}, not {task.puzzle}")
-        found = samples(task, setup.seed)
+        found = samples(replace(task, observation="state"), setup.seed)
         columns: dict[str, Array] = {}
         if before is not None and before.layout == layout:
             self.shape, item, value = before.shape, before.weights["item"], before.weights["value"]
             columns = {name: before.weights[name] for name in ("column", "compared") if name in before.weights}
+        elif setup.kind == "pixels":
+            self.shape = network.Shape("pixels", 1, setup.width, network.PICTURE, network.PICTURE, 3)
+            item = value = np.zeros(0, np.int32)
         elif setup.kind == "relative":
             seen = sight.choose(task.puzzle, task.params, found)
             item, value = seen.item, seen.value
@@ -149,12 +152,19 @@ class Model:
                 fresh[name] = one
         self.initial: Weights = {name: jnp.asarray(one) for name, one in fresh.items()}
 
-    def look(self, fields: dict[str, jax.Array]) -> jax.Array:
+    def numbers(self, observation: Any) -> jax.Array:  # noqa: ANN401 (fields, or pictures)
+        """All numbers of the observations of many games."""
+        pixels = self.shape.kind == "pixels"
+        return observation.reshape(len(observation), -1) if pixels else numbers(self.layout, observation)
+
+    def look(self, observation: Any) -> jax.Array:  # noqa: ANN401
         """What the network sees of many games."""
-        return self.look_at(numbers(self.layout, fields))
+        return self.look_at(self.numbers(observation))
 
     def look_at(self, of: jax.Array) -> jax.Array:
         """The same, from their numbers."""
+        if self.shape.kind == "pixels":
+            return of
         seen: jax.Array = network.look(self.sight, of, jnp)
         return seen
 
@@ -381,6 +391,8 @@ def train(
         raise pp.UnknownOption(f"there is no algorithm {algorithm!r:.80}; there are {', '.join(ALGORITHMS)}")
     if steps < 1:
         raise ValueError("training takes at least one step")
+    if setup.kind == "pixels" and (algorithm != "ppo" or setup.withhold):
+        raise ValueError("pictures are for ppo alone, and without instances that are withheld")
     module = import_module(f"puzzleport.adapters.jax_{algorithm}")
     chosen = _settings(module.Settings, settings or {})
     about = {"algorithm": algorithm, **_told(setup), "steps": steps, "settings": asdict(chosen)}
@@ -464,11 +476,11 @@ def forget_compiled() -> None:
     gc.collect()
 
 
-def unseen(last: Path, agent: published.Agent, episodes: int, withhold: float = 0.0) -> Array | None:
+def unseen(last: Path, agent: published.Agent, episodes: int) -> Array | None:
     """Which instances of the evaluation set were not met in training; None where the start of a game does not tell them apart."""
     task = pp.Task(agent.puzzle, agent.params)
-    if task.spec.hidden:
+    if task.spec.hidden or agent.shape.kind == "pixels":
         return None
     with np.load(last) as saved:
         known = saved["seen"]
-    return ~np.isin(joined(sights(task, instances(task, episodes, withhold))), known)
+    return ~np.isin(joined(sights(task, instances(task, episodes))), known)

@@ -11,6 +11,9 @@ column, then passes through two layers. The policy reads the cell at the cursor 
 ``relative``: the same, but a cell is not told by its number: it knows on which side of the cursor it is and whether at the rim,
 and attention knows how far apart two cells are. So the weights fit boards of any size; ``sight.py`` says what is seen of one.
 The policy reads the cell at the cursor, the mean of its row and of its column, and the mean of all cells.
+
+``pixels`` sees a picture of the board instead: numbers from 0 to 255, row by row. Two convolutions, whose squares do not
+overlap, then a hidden layer.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ Weights = Mapping[str, Array]
 HEADS = 4
 NEAR = 3
 """Cells in a row that are farther apart than this are as good as that far apart."""
+PICTURE = 36
+"""Width and height of the pictures that are looked at."""
+SQUARES = (4, 16), (3, 32)
+"""Of each convolution: the width of its squares, and how many numbers it makes of each."""
 CURSOR = 6
 """So many features at the end of a relative cell tell whether the cursor is in its row, half a cell before or after it; and so
 for its column."""
@@ -40,7 +47,7 @@ class Shape:
     """What a network is, beside its weights."""
 
     kind: str
-    """``dense``, ``axial`` or ``relative``."""
+    """``dense``, ``axial``, ``relative`` or ``pixels``."""
     layers: int
     """Hidden layers, or blocks."""
     width: int
@@ -74,7 +81,7 @@ def represent(shape: Shape, weights: Weights, seen: Array, xp: Any = np) -> Arra
     """The last hidden layer: all that policy and value know of a game."""
     x = seen.astype(np.float32)
     if shape.kind != "dense":
-        x = (_cells if shape.kind == "axial" else _relative_cells)(shape, weights, x, xp)
+        x = {"axial": _cells, "relative": _relative_cells, "pixels": _squares}[shape.kind](shape, weights, x, xp)
     for layer in range(shape.layers if shape.kind == "dense" else 1):
         x = xp.maximum(linear(weights, f"hidden.{layer}", x), 0)
     return x
@@ -88,6 +95,18 @@ def predict(weights: Weights, hidden: Array) -> tuple[Array, Array]:
 def linear(weights: Weights, name: str, x: Array) -> Array:
     """One layer, without what follows it."""
     return x @ weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+
+def _squares(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa: ANN401
+    """What the convolutions make of a picture, in one row."""
+    lead = x.shape[:-1]
+    x = (x / 255).reshape(*lead, shape.height_cells, shape.width_cells, shape.features)
+    for number, (side, _) in enumerate(SQUARES):
+        height, width, depth = x.shape[-3:]
+        x = x.reshape(*lead, height // side, side, width // side, side, depth)
+        x = xp.swapaxes(x, -3, -4).reshape(*lead, height // side, width // side, side * side * depth)
+        x = xp.maximum(linear(weights, f"square.{number}", x), 0)
+    return x.reshape(*lead, -1)
 
 
 def _cells(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa: ANN401
@@ -172,7 +191,13 @@ def initial(shape: Shape, actions: int, seen: int, random: np.random.Generator) 
         found.update(fresh_linear(name, inputs, outputs, scale, random))
 
     width, last = shape.width, shape.width
-    if shape.kind != "dense":
+    if shape.kind == "pixels":
+        side, depth = shape.height_cells, shape.features
+        for number, (square, made) in enumerate(SQUARES):
+            linear(f"square.{number}", square * square * depth, made, 2**0.5)
+            side, depth = side // square, made
+        linear("hidden.0", side * side * depth, width, 2**0.5)
+    elif shape.kind != "dense":
         board = shape.height_cells, shape.width_cells
         linear("cell", shape.features, width, 1.0)
         if shape.kind == "axial":

@@ -16,8 +16,8 @@ A file of weights has the format of https://github.com/huggingface/safetensors: 
 has ``{"dtype": "F16" or "I32", "shape": [...], "data_offsets": [first byte, byte after the last]}``, counted from the end of the
 header. ``"__metadata__"`` holds texts: ``puzzle``, ``params``, ``actions`` (names with spaces between them), ``masked`` (``1``
 where actions that change nothing are left out), ``temperature`` (the logits are divided by it; with ``0`` the largest one wins),
-and the network: ``kind`` (``dense``, ``axial`` or ``relative``), ``layers``, ``width``, ``height_cells``, ``width_cells``,
-``features``. ``network.py`` says in a page how logits follow from these.
+and the network: ``kind`` (``dense``, ``axial``, ``relative`` or ``pixels``), ``layers``, ``width``, ``height_cells``,
+``width_cells``, ``features``. ``network.py`` says in a page how logits follow from these.
 
 To run a ``dense`` one: ``x[i] = numbers[item[i]] == value[i]``, where ``numbers`` are all fields of an observation in order; for
 each layer k from 0 ``x = max(0, x @ hidden.k.weight + hidden.k.bias)``; ``logits = x @ policy.weight + policy.bias``.
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import asdict, fields
 from functools import lru_cache
@@ -88,11 +88,11 @@ class Agent:
 
     def _check_weights(self) -> None:
         """Play one state that nobody meets, so that weights that do not fit are found here."""
-        count = sum(int(np.prod(field.shape)) for field in self.layout.fields)
+        blank: Any = {field.name: np.zeros((1, *field.shape), np.int32) for field in self.layout.fields}
+        if self.shape.kind == "pixels":
+            blank = np.zeros((1, self.shape.height_cells, self.shape.width_cells, self.shape.features), np.uint8)
         try:
-            logits, _ = network.forward(
-                self.shape, self.weights, network.look(self.weights, np.zeros((1, count), np.int32))
-            )
+            logits, _ = self.logits_and_values(blank)
             sound = logits.shape == (1, len(self.actions))
         except (KeyError, ValueError, IndexError):
             sound = False
@@ -156,17 +156,30 @@ class Agent:
             raise UnknownOption(
                 f"the agent plays {self.puzzle} {self.params}, not {session.puzzle} {session.params:.80}"
             )
-        chances = self._chances(session.observe(copy=False), session.mask(copy=False)[: len(self.actions)])
+        observed: Any = session.observe(copy=False)
+        if self.shape.kind == "pixels":
+            observed = session.painter(self.shape.width_cells, self.shape.height_cells)()
+        chances = self._chances(observed, session.mask(copy=False)[: len(self.actions)])
         more = len(session.actions) - len(self.actions)  # UNDO, which it never learned
         return np.append(chances, np.zeros(more)) if more else chances
 
-    def logits_and_values(self, seen: Observation) -> tuple[Array, Array]:
-        """What the network says of a game's fields, or of many games' along a leading axis."""
-        numbers = network.numbers(self.layout, seen)
-        logits, values = network.forward(self.shape, self.weights, network.look(self.weights, numbers))
+    def logits_and_values(self, seen: Any) -> tuple[Array, Array]:  # noqa: ANN401 (fields, or pictures)
+        """What the network says of a game's fields or its picture, or of many games' along a leading axis."""
+        if self.shape.kind == "pixels":
+            vector = seen.reshape(*seen.shape[:-3], -1)
+        else:
+            vector = network.look(self.weights, network.numbers(self.layout, seen))
+        logits, values = network.forward(self.shape, self.weights, vector)
         return logits, values
 
-    def _chances(self, seen: Observation, mask: Array) -> Array:
+    def watch(self, batch: Batch) -> Callable[[], Any]:
+        """What gives the fields of all games of a batch, or their pictures, as the network wants them."""
+        if self.shape.kind != "pixels":
+            return lambda: batch.result.observation
+        frames, _ = batch.draw_along(self.shape.width_cells, self.shape.height_cells)
+        return lambda: frames
+
+    def _chances(self, seen: Any, mask: Array) -> Array:  # noqa: ANN401 (fields, or pictures)
         logits, _ = self.logits_and_values(seen)
         if self.masked:
             # Where nothing has an effect, all actions are as good.

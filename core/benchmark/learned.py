@@ -7,7 +7,7 @@ told by the first observation: an instance whose start was seen in training is n
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,7 @@ RECIPES = {
     "plain-ppo": Recipe("ppo", 2_000_000, {"no-mask": ""}),
     "dagger": Recipe("dagger", 300_000, {"width": 256}),
     "dagger-long": Recipe("dagger", 1_000_000, {"width": 384, "set": "rounds=30"}),
+    "ppo-pixels": Recipe("ppo", 1_000_000, {"network": "pixels", "set": "num_envs=128"}),
     "alphazero": Recipe("alphazero", 500_000),
     "muzero": Recipe("muzero", 250_000),
     "dreamer": Recipe(
@@ -65,8 +66,8 @@ RECIPES = {
     "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
     "dagger-relative": Recipe(
         "dagger",
-        150_000,
-        {"network": "relative", "layers": 2, "width": 32, "set": ("batch=128", "updates=300")},
+        100_000,
+        {"network": "relative", "layers": 2, "width": 32, "set": ("rounds=6", "updates=300", "batch=128")},
     ),
 }
 """All recipes by name. Their settings were fixed before the table was made."""
@@ -141,13 +142,15 @@ def play_agent(agent: Agent, task: Task, seeds: Sequence[int], *, temperature: f
         # Who always does the same in the same state never gets out of a circle: the first repeat tells all.
         task = replace(task, max_repeats=1)
     with task.batch(len(seeds), threads=threads, autoreset="off") as batch:
+        look = agent.watch(batch)
         step = batch.reset(list(seeds))
         actions = np.zeros(len(seeds), np.int64)
         while True:
             going = np.flatnonzero(step.ended == 0)
             if not len(going):
                 break
-            seen = {name: view[going] for name, view in step.observation.items()}
+            seen = look()
+            seen = {name: view[going] for name, view in seen.items()} if isinstance(seen, Mapping) else seen[going]
             actions[going] = agent(seen, step.mask[going], random)
             step = batch.step(actions)
         return Played(step.status > 0, step.steps.copy())
@@ -165,17 +168,16 @@ def expert_steps(task: Task, seeds: Sequence[int]) -> Array:
     return reference_steps(played.solved, played.steps, optimal_steps(task.puzzle, task.params))
 
 
-def measure(agent: Agent, *, episodes: int, unseen: Array | None = None, withhold: float = 0.0) -> dict[str, Any]:
+def measure(agent: Agent, *, episodes: int, unseen: Array | None = None) -> dict[str, Any]:
     """The figures of an agent: with drawn actions, the likeliest ones, and at its own temperature, there also on unseen games.
 
     Args:
         agent: who plays.
         episodes: how many instances of the evaluation set.
         unseen: which of them were not met in training, for as many or more.
-        withhold: play those instances alone that such a share withholds from training.
     """
     task = Task(agent.puzzle, agent.params)
-    bound, seeds = optimal_steps(agent.puzzle, agent.params), instances(task, episodes, withhold)
+    bound, seeds = optimal_steps(agent.puzzle, agent.params), instances(task, episodes)
     expert = expert_steps(task, seeds)
     played = {
         temperature: play_agent(agent, task, seeds, temperature=temperature)
@@ -192,7 +194,7 @@ def measure(agent: Agent, *, episodes: int, unseen: Array | None = None, withhol
         "unseen_within": "",
     }
     if unseen is not None:
-        new = unseen[: len(seeds)]
+        new = unseen[:episodes]
         row["unseen_episodes"] = int(new.sum())
         if new.any():
             row["unseen_within"] = round(100 * float((own.solved & (own.steps <= bound))[new].mean()), 2)
@@ -214,12 +216,13 @@ def baseline(name: str, puzzle: str, params: str, *, episodes: int, withhold: fl
     return {"instances": distinct(task, seeds), **figures}
 
 
-def measure_at(agent: Agent, name: str, *, episodes: int) -> dict[str, Any]:
-    """The figures of an agent at its own temperature alone, under that name."""
+def measure_as(name: str, agent: Agent, *, episodes: int, withhold: float = 0.0) -> dict[str, Any]:
+    """The figures of an agent at its own temperature alone, under that name; on withheld instances, if a share is."""
     task = Task(agent.puzzle, agent.params)
-    seeds = instances(task, episodes)
+    seeds = instances(task, episodes, withhold)
     played = play_agent(agent, task, seeds, temperature=agent.temperature)
-    return played.figures(name, optimal_steps(agent.puzzle, agent.params), expert_steps(task, seeds))
+    figures = played.figures(name, optimal_steps(agent.puzzle, agent.params), expert_steps(task, seeds))
+    return {"temperature": agent.temperature, "instances": distinct(task, seeds), **figures}
 
 
 # ---- intervals

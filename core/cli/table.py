@@ -23,7 +23,7 @@ from ..benchmark.learned import (
     expert_steps,
     instances,
     measure,
-    measure_at,
+    measure_as,
     read_rows,
 )
 from ..benchmark.settings import LEVELS, level_params
@@ -165,11 +165,12 @@ def _trained(
     # Who is lost takes 10,000 steps for every game: fewer games tell enough of that.
     episodes = min(episodes, 500 if best["within"] >= 0.5 else 100 if best["within"] else 50)
     if tested:
-        row = measure_at(agent.on(tested), "own", episodes=episodes)
-        row.update(measure_at(read(folder / LATEST).on(tested), "last", episodes=episodes))
+        row = measure_as("last", read(folder / LATEST).on(tested), episodes=episodes)
+        row.update(measure_as("own", agent.on(tested), episodes=episodes))
+    elif withhold:
+        row = measure_as("own", agent, episodes=episodes, withhold=withhold)
     else:
-        new = unseen(folder / LAST, agent, episodes, withhold)
-        row = measure(agent, episodes=episodes, unseen=new, withhold=withhold)
+        row = measure(agent, episodes=episodes, unseen=unseen(folder / LAST, agent, episodes))
     forget_compiled()
     return {
         "command": command,

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..agents.network import PICTURE
 from ..benchmark.evaluation import evaluate as measure
 from ..benchmark.evaluation_sets import SIZE
 from ..benchmark.results import PAPER_EPISODES, save
@@ -60,7 +61,9 @@ EVALSET = "v1"
 @click.option("--seeds", default=1, show_default=True, help="Train so many agents, with this seed and those after it.")
 @click.option("--num-envs", type=int, help="Games at a time.  [default: 16; ppo 256; others in JAX 128; dreamer 4]")
 @click.option("--mask/--no-mask", default=True, help="Whether actions that change nothing are left out (in JAX).")
-@click.option("--network", type=click.Choice(["dense", "axial", "relative"]), default="dense", help="Of those in JAX.")
+@click.option(
+    "--network", type=click.Choice(["dense", "axial", "relative", "pixels"]), default="dense", help="Of those in JAX."
+)
 @click.option("--layers", default=2, show_default=True, help="Hidden layers, or blocks of an axial network.")
 @click.option("--width", default=128, show_default=True, help="Of a layer, or of a cell in an axial network.")
 @click.option(
@@ -199,7 +202,8 @@ def _own(puzzle: str, params: str, folder: Path, progress: Any, options: dict[st
     from ..adapters.jax_train import Setup, train, training_task
 
     names = ("undo", "max_steps", "max_repeats", "rewards", "timeout")
-    task = training_task(puzzle, params, **{name: options[name] for name in names})
+    picture = {"observation": "pixels", "width": PICTURE, "height": PICTURE} if options["network"] == "pixels" else {}
+    task = training_task(puzzle, params, **{name: options[name] for name in names}, **picture)
     setup = Setup(
         task,
         options["seed"],
