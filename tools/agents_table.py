@@ -25,7 +25,8 @@ from puzzleport.files import write
 ROOT = Path(__file__).parents[1]
 TRAINED = ROOT / "core" / "agents" / "trained"
 PAGE = ROOT / "docs" / "agents.md"
-CURVES = ROOT / "docs" / "results" / "agents-curves.csv"
+RESULTS = ROOT / "docs" / "results"
+CURVES = RESULTS / "agents-curves.csv"
 NUMBERS = ("seed", "bound", "steps", "cpu_seconds", "validation_within", "temperature")
 FIGURES = ("episodes", "success", "within", "steps", "spl")
 Row = dict[str, str]
@@ -217,10 +218,107 @@ def counts(rows: list[Row], level: str) -> str:
     return "\n".join(lines) + f"\n\n{len(trained)} runs, {hours:.2f} CPU hours of training on one core."
 
 
+def beside(rows: list[Row], puzzle: str, level: str) -> str:
+    """Cells of what needs no training: random and masked random play within the bound, the expert's steps."""
+    base = {name: next(iter(of(rows, puzzle, level, name)), None) for name in BASELINES}
+    figures = (("random", "own_within"), ("masked", "own_within"), ("expert", "own_within"), ("expert", "own_steps"))
+    return " | ".join(cell(base[name], figure) for name, figure in figures)
+
+
+FEW = 5
+"""Fewer instances than these say little."""
+BESIDE = "random | masked random | expert | expert steps"
+
+
+def withheld(rows: list[Row], main: list[Row], level: str) -> str:
+    """What agents reach on instances that were withheld from training, by the best recipe for that.
+
+    Where no instance of the main table's games was ever met in training, nothing need be withheld.
+    """
+    lines = [
+        f"| puzzle | withheld instances | games | {BESIDE} | recipe | within the bound | within 10,000 | steps | SPL |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |",
+    ]
+    found = []
+    for puzzle in pp.puzzles():
+        row, base = best(rows, puzzle, level), beside(rows, puzzle, level)
+        params = pp.canonical_params(puzzle, getattr(pp.spec(puzzle), f"{level}_params"))
+        if row is None:
+            row = best(main, puzzle, level)
+            if row is None or row["unseen_episodes"] != row["own_episodes"]:
+                hidden, some = pp.spec(puzzle).hidden, of(rows, puzzle, level, "expert")
+                why = "cannot be told" if hidden else "not run" if some else "none"
+                lines.append(f"| {puzzle} {params} | {why} |" + " - |" * 10)
+                continue
+            row, base = {**row, "instances": row["unseen_episodes"]}, beside(main, puzzle, level)
+        found.append(row)
+        lines.append(
+            f"| {puzzle} {params} | {row['instances']}{'' if 'withhold' in row['command'] else ', never met'} "
+            f"| {row['own_episodes']} | {base} | {row['recipe']} | {cell(row, 'own_within')} | {cell(row, 'own_success')} "
+            f"| {cell(row, 'own_steps')} | {cell(row, 'own_spl', 3)} |"
+        )
+    several = [row for row in found if int(row["instances"]) >= FEW]
+    told = ", ".join(
+        f"{sum(float(row['own_within']) >= least for row in found)} reach {least}% "
+        f"({sum(float(row['own_within']) >= least for row in several)} of the {len(several)} with {FEW} instances or more)"
+        for least in (95, 80, 50)
+    )
+    return "\n".join(lines) + f"\n\nOf {len(found)} puzzles with such instances, {told}."
+
+
+def trained_at(rows: list[Row], level: str) -> str:
+    """What agents reach at a level, by the best recipe of each puzzle that was run."""
+    lines = [
+        f"| puzzle | bound | {BESIDE} | recipe | games | within the bound | within 10,000 | steps | SPL | unseen |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    found = [row for puzzle in pp.puzzles() if (row := best(rows, puzzle, level)) is not None]
+    for row in found:
+        new = row["unseen_episodes"]
+        unseen = "cannot be told" if new == "" else "none" if new == "0" else f"{cell(row, 'unseen_within')} of {new}"
+        lines.append(
+            f"| {row['puzzle']} {row['params']} | {int(row['bound']):,} | {beside(rows, row['puzzle'], level)} "
+            f"| {row['recipe']} | {row['own_episodes']} | {cell(row, 'own_within')} | {cell(row, 'own_success')} "
+            f"| {cell(row, 'own_steps')} | {cell(row, 'own_spl', 3)} | {unseen} |"
+        )
+    told = ", ".join(
+        f"{sum(float(row['own_within']) >= least for row in found)} reach {least}%" for least in (95, 80, 50)
+    )
+    return "\n".join(lines) + f"\n\nOf {len(found)} puzzles, {told}."
+
+
+def larger(rows: list[Row], level: str) -> str:
+    """What agents reach on boards larger than those that they were trained on."""
+    lines = [
+        f"| puzzle | trained on | tested on | bound | {BESIDE} | best: within the bound | within 10,000 | steps "
+        "| last: within the bound | within 10,000 | games |",
+        "| --- | --- | --- |" + " ---: |" * 11,
+    ]
+    for puzzle in pp.puzzles():
+        for row in of(rows, puzzle, level, "dagger-relative"):
+            small = pp.canonical_params(puzzle, pp.spec(puzzle).easiest_params)
+            figures = ("own_within", "own_success", "own_steps", "last_within", "last_success")
+            lines.append(
+                f"| {puzzle} | {small} | {row['params']} | {int(row['bound']):,} | {beside(rows, puzzle, level)} | "
+                + " | ".join(cell(row, name) for name in figures)
+                + f" | {row['own_episodes']} |"
+            )
+    return "\n".join(lines)
+
+
 def page(rows: list[Row], level: str) -> None:
     """Fill the page and draw its charts."""
     text = PAGE.read_text(encoding="utf-8")
-    parts = {"counts": counts(rows, level), "summary": summary(rows, level), "recipes": by_recipe(rows, level)}
+    more = {name: read_rows(RESULTS / f"agents-{name}.csv") for name in ("withheld", "human", "larger", "pixels")}
+    parts = {
+        "counts": counts(rows, level),
+        "summary": summary(rows, level),
+        "recipes": by_recipe(rows, level),
+        "withheld": withheld(more["withheld"], rows, level),
+        "human": trained_at(more["human"], "human"),
+        "larger": larger(more["larger"], "human"),
+        "pixels": trained_at([*more["pixels"], *(row for row in rows if row["recipe"] in BASELINES)], level),
+    }
     for name, content in parts.items():
         mark = re.compile(f"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         if not mark.search(text):
@@ -238,7 +336,7 @@ def charts(rows: list[Row], level: str) -> None:
     mpl.rcParams["svg.hashsalt"] = "puzzleport"  # the same figures give the same file
     import matplotlib.pyplot as plt
 
-    folder = ROOT / "docs" / "results"
+    folder = RESULTS
     keep: dict[str, Any] = {"metadata": {"Date": None}, "bbox_inches": "tight"}
     names = pp.puzzles()
     used = [
