@@ -55,7 +55,7 @@ RECIPES = {
     "plain-ppo": Recipe("ppo", 2_000_000, {"no-mask": ""}),
     "dagger": Recipe("dagger", 300_000, {"width": 256}),
     "dagger-long": Recipe("dagger", 1_000_000, {"width": 384, "set": "rounds=30"}),
-    "ppo-pixels": Recipe("ppo", 1_000_000, {"network": "pixels", "set": "num_envs=128"}),
+    "ppo-pixels": Recipe("ppo", 600_000, {"network": "pixels", "set": "num_envs=128"}),
     "alphazero": Recipe("alphazero", 500_000),
     "muzero": Recipe("muzero", 250_000),
     "dreamer": Recipe(
