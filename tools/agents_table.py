@@ -246,7 +246,10 @@ def withheld(rows: list[Row], main: list[Row], level: str) -> str:
         if row is None:
             row = best(main, puzzle, level)
             if row is None or row["unseen_episodes"] != row["own_episodes"]:
-                hidden, some = pp.spec(puzzle).hidden, of(rows, puzzle, level, "expert")
+                hidden, some = (
+                    pp.spec(puzzle).hidden,
+                    of(rows, puzzle, level, "expert"),
+                )  # the expert plays what there is
                 why = "cannot be told" if hidden else "not run" if some else "none"
                 lines.append(f"| {puzzle} {params} | {why} |" + " - |" * 10)
                 continue
@@ -290,18 +293,21 @@ def trained_at(rows: list[Row], level: str) -> str:
 def larger(rows: list[Row], level: str) -> str:
     """What agents reach on boards larger than those that they were trained on."""
     lines = [
-        f"| puzzle | trained on | tested on | bound | {BESIDE} | best: within the bound | within 10,000 | steps "
-        "| last: within the bound | within 10,000 | games |",
-        "| --- | --- | --- |" + " ---: |" * 11,
+        "| puzzle | trained on | tested on | bound | random | masked random | expert | last agent | best agent | its steps "
+        "| SPL |",
+        "| --- | --- | --- |" + " ---: |" * 8,
     ]
     for puzzle in pp.puzzles():
         for row in of(rows, puzzle, level, "dagger-relative"):
             small = pp.canonical_params(puzzle, pp.spec(puzzle).easiest_params)
-            figures = ("own_within", "own_success", "own_steps", "last_within", "last_success")
+            who = [(next(iter(of(rows, puzzle, level, name)), None), "own") for name in BASELINES]
+            both = [
+                f"{cell(one, f'{name}_within')} ({cell(one, f'{name}_success')})"
+                for one, name in (*who, (row, "last"), (row, "own"))
+            ]
             lines.append(
-                f"| {puzzle} | {small} | {row['params']} | {int(row['bound']):,} | {beside(rows, puzzle, level)} | "
-                + " | ".join(cell(row, name) for name in figures)
-                + f" | {row['own_episodes']} |"
+                f"| {puzzle} | {small} | {row['params']} | {int(row['bound']):,} | {' | '.join(both)} "
+                f"| {cell(row, 'own_steps')} | {cell(row, 'own_spl', 3)} |"
             )
     return "\n".join(lines)
 
