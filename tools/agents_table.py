@@ -276,6 +276,8 @@ def trained_at(rows: list[Row], level: str) -> str:
         "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     found = [row for puzzle in pp.puzzles() if (row := best(rows, puzzle, level)) is not None]
+    if not found:
+        return "None was run yet."
     for row in found:
         new = row["unseen_episodes"]
         unseen = "cannot be told" if new == "" else "none" if new == "0" else f"{cell(row, 'unseen_within')} of {new}"
