@@ -282,7 +282,8 @@ class PaperEnv(PuzzleEnv):
         info["current_move_was_cursor_move"] = bool(
             not self._fresh and outcome.changed and outcome.moves == self._moves
         )
-        self._moves, self._fresh = outcome.moves, False
+        self._moves: int = outcome.moves
+        self._fresh = False
         # Channels come first in a view, for no time at all: to write them one after the other would double the step's.
         return {"pixels": observation.transpose(2, 0, 1)} if self._rgb else observation, info
 
