@@ -131,6 +131,31 @@ def test_hash_tells_states_and_instances_apart(puzzle):
     assert session.hash() != first
 
 
+def test_the_text_of_a_killer_board_names_its_cages_and_their_sums():
+    session = pp.Session("solo", "2x3kdb", seed=1)
+    cages, sums = session.observe()["cages"], session.observe()["cage_sums"]
+    lines = session.text().splitlines()
+    rows = [line.split() for line in lines if len(line.split()) == 6 and "|" not in line]
+    named = dict(zip(np.ravel(rows).tolist(), cages.ravel().tolist(), strict=True))
+    assert [[named[letter] for letter in row] for row in rows] == cages.tolist()
+    told = dict(line.split(": ") for line in lines if ": " in line)
+    assert told == {letter: str(sums[cages == cage].max()) for letter, cage in named.items()}
+
+
+def test_the_text_of_a_grid_without_rows_tells_every_edge():
+    """Loopy on triangles: a line for each edge, and one for each face with a clue."""
+    session = pp.Session("loopy", "5x5t1de", seed=1)
+    for action in ("SELECT", "RIGHT", "SELECT2"):
+        session.step(action)
+    seen, words = session.observe(), {"undecided": 0, "line": 1, "none": 2}
+    lines = session.text().splitlines()
+    told = [line.split(": ")[1].removesuffix(" (wrong)") for line in lines if line.startswith("edge ")]
+    clues = {int(line.split()[1][:-1]): int(line.split()[2]) for line in lines if line.startswith("face ")}
+    assert [words[word] for word in told] == seen["lines"].tolist()
+    assert len(set(told)) == 3
+    assert clues == {at: clue for at, clue in enumerate(seen["clues"].tolist()) if clue >= 0}
+
+
 def test_text_shows_a_board_that_changes_with_the_game(puzzle):
     for params in levels(puzzle):
         session = pp.Session(puzzle, params, seed=51, undo=True)
