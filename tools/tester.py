@@ -41,6 +41,7 @@ def run(arguments: list[str], chosen: str, limit: int) -> int:
 
 def main() -> None:
     """Answer until nothing more is asked."""
+    sys.path.pop(0)  # this folder: it has a module with the name of one that a framework imports
     for name in READY.split():
         importlib.import_module(name)
     for line in sys.stdin:
