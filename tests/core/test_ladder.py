@@ -10,7 +10,7 @@ import pytest
 
 import puzzleport as pp
 from puzzleport.benchmark.evaluation import evaluate
-from puzzleport.benchmark.evaluation_sets import EvalSet, check_training_seed, evalset, frozen_hashes
+from puzzleport.benchmark.evaluation_sets import SIZES, EvalSet, check_training_seed, evalset, frozen_hashes
 from puzzleport.benchmark.ladder import climb, rungs
 from puzzleport.benchmark.settings import settings
 
@@ -90,3 +90,9 @@ def test_training_never_meets_the_evaluation_set() -> None:
     assert free & hashes
     with pytest.raises(ValueError, match="above 2\\*\\*63"):
         pp.Task("net", "2x2", exclude="v1")
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_size_of_an_evaluation_set_is_that_of_its_largest_setting(name):
+    sets = evalset(name).values() if name == "v1" else [one for puzzle in pp.puzzles() for one in frozen(puzzle)]
+    assert max(len(one.seeds) for one in sets) == SIZES[name]

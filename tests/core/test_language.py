@@ -195,6 +195,11 @@ def test_a_message_stops_at_its_first_problem() -> None:
         )
 
 
+def test_the_page_names_the_limits_of_a_message() -> None:
+    page = Path(__file__).parents[2] / "docs" / "language.md"
+    assert f"at most {MAX_MESSAGE:,} characters and {MAX_MOVES} moves" in page.read_text()
+
+
 def test_a_message_has_at_most_so_many_moves() -> None:
     def moves(count: int) -> str:
         return ";".join(["LEFT", "RIGHT"] * (count // 2) + ["LEFT"] * (count % 2))

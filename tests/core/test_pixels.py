@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 import puzzleport as pp
+from puzzleport.animation import GALLERY_GAP, gallery
 from puzzleport.puzzle_spec import least_picture
 
 from ..conftest import levels, play
@@ -184,3 +185,12 @@ def test_a_painter_draws_what_pixels_does(form):
 def test_a_painter_is_asked_for_pictures_that_there_are():
     with pytest.raises(pp.UnknownOption, match="pixels wide and high"):
         pp.Session("net", "3x3", seed=1).painter(0, 80)
+
+
+def test_the_sheet_of_all_puzzles_has_no_empty_place():
+    sheet, cell = gallery(), 128 + GALLERY_GAP
+    rows, columns = ((side - GALLERY_GAP) // cell for side in sheet.shape[:2])
+    assert rows * columns == len(pp.puzzles())
+    for row, column in np.ndindex(rows, columns):
+        place = sheet[GALLERY_GAP + row * cell :, GALLERY_GAP + column * cell :][:128, :128]
+        assert len(np.unique(place.reshape(-1, 3), axis=0)) > 1
