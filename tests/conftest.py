@@ -92,5 +92,18 @@ def play(session: pp.Session, steps: int, seed: int = 0, legal: bool = False) ->
     return taken
 
 
+def solved_alone(agent, task: pp.Task, seeds) -> list[bool]:
+    """Which games an agent solves with its likeliest actions, one game at a time; one that comes back to a state never ends."""
+    solved = []
+    for seed in seeds:
+        with task.session(seed) as session:
+            greedy, seen = agent.at(0), set()
+            while not session.ended and session.hash() not in seen:
+                seen.add(session.hash())
+                session.step(greedy(session))
+            solved.append(session.status > 0)
+    return solved
+
+
 def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
     return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
