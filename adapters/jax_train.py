@@ -12,6 +12,7 @@ import gc
 import json
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -62,6 +63,8 @@ class Setup:
     threads: int = 0
     start: str | None = None
     """A file of an agent to start from, of another size perhaps; arrays that do not fit are fresh."""
+    also: tuple[str, ...] = ()
+    """Parameters of boards of other sizes that are learned from too; nothing of them is withheld."""
 
     @property
     def bound(self) -> int:
@@ -69,12 +72,16 @@ class Setup:
         return pp.optimal_steps(self.task.puzzle, self.task.params)
 
 
+def training_limit(puzzle: str, params: str) -> int:
+    """After how many steps an episode of training is cut off."""
+    return int(np.clip(3 * pp.optimal_steps(puzzle, params), 100, 500))
+
+
 def training_task(puzzle: str, params: str, **options: Any) -> pp.Task:  # noqa: ANN401 (of a Task)
     """The task that agents are trained on: a small price for each step, and episodes that end at three times the bound."""
-    bound = pp.optimal_steps(puzzle, params)
     chosen = {
         "rewards": pp.Rewards(solved=1.0, failed=-0.1, step=-0.005),
-        "max_steps": int(np.clip(3 * bound, 100, 500)),
+        "max_steps": training_limit(puzzle, params),
         **{name: value for name, value in options.items() if value is not None},
     }
     return pp.Task.of(puzzle, params, chosen)
@@ -126,6 +133,7 @@ class Model:
         if before is not None and before.puzzle != task.puzzle:
             raise ValueError(f"the agent in {setup.start} plays {before.puzzle}, not {task.puzzle}")
         found = samples(replace(task, observation="state"), setup.seed)
+        others = [replace(task, params=one, max_steps=training_limit(task.puzzle, one)) for one in setup.also]
         columns: dict[str, Array] = {}
         if before is not None and before.layout == layout:
             self.shape, item, value = before.shape, before.weights["item"], before.weights["value"]
@@ -134,7 +142,8 @@ class Model:
             self.shape = network.Shape("pixels", 1, setup.width, network.PICTURE, network.PICTURE, 3)
             item = value = np.zeros(0, np.int32)
         elif setup.kind == "relative":
-            seen = sight.choose(task.puzzle, task.params, found)
+            met = {one.params: samples(one, setup.seed) for one in others}
+            seen = sight.choose(task.puzzle, task.params, {task.params: found, **met})
             item, value = seen.item, seen.value
             self.shape = network.Shape("relative", setup.layers, setup.width, *seen.board)
             columns = {"column": seen.column, "compared": seen.compared}
@@ -151,6 +160,17 @@ class Model:
             if name in fresh and fresh[name].shape == one.shape:
                 fresh[name] = one
         self.initial: Weights = {name: jnp.asarray(one) for name, one in fresh.items()}
+        self.sizes = [self, *map(self._on, others)]
+
+    def _on(self, task: pp.Task) -> Model:
+        """The same network on a board of another size."""
+        column, compared = (np.asarray(self.sight[name]) for name in ("column", "compared"))
+        seen = sight.on(task.puzzle, task.params, column, compared)
+        other = copy(self)
+        other.setup, other.layout = replace(self.setup, task=task, withhold=0.0, also=()), task.layout
+        other.shape = replace(self.shape, height_cells=seen.board[0], width_cells=seen.board[1])
+        other.sight = {**self.sight, "item": jnp.asarray(seen.item), "value": jnp.asarray(seen.value)}
+        return other
 
     def numbers(self, observation: Any) -> jax.Array:  # noqa: ANN401 (fields, or pictures)
         """All numbers of the observations of many games."""
@@ -223,18 +243,17 @@ def validation_seeds(task: pp.Task, games: int, withhold: float) -> list[int]:
     return found
 
 
-class Validation:
-    """Instances that a policy is measured on during its training; they are not those of any evaluation set."""
+class Games:
+    """The validation instances of one size."""
 
-    def __init__(self, model: Model, games: int = 200) -> None:
+    def __init__(self, model: Model, count: int) -> None:
         task = model.setup.task
         self.limit = min(model.setup.bound, LONGEST)
         plain = replace(task, max_steps=self.limit, rewards=pp.Rewards())
-        self.seeds = validation_seeds(task, games, model.setup.withhold)
-        games = len(self.seeds)
+        self.seeds = validation_seeds(task, count, model.setup.withhold)
         self.expert = expert_steps(plain, self.seeds)
-        self.env = PuzzleEnv(plain, num_envs=games, threads=model.setup.threads)
-        self._play = jax.jit(self._playing(model, games))
+        self.env = PuzzleEnv(plain, num_envs=len(self.seeds), threads=model.setup.threads)
+        self._play = jax.jit(self._playing(model, len(self.seeds)))
 
     def _playing(self, model: Model, games: int) -> Callable[..., Any]:
         env = self.env
@@ -257,11 +276,25 @@ class Validation:
 
         return play
 
-    def __call__(self, weights: Weights, temperature: float, seed: int) -> Score:
-        """Measure a policy."""
+    def play(self, weights: Weights, temperature: float, seed: int) -> tuple[Array, Array]:
+        """Which are solved within the bound, and after how many steps."""
         handle, timestep = self.env.reset(seed=self.seeds)
         told = self._play(weights, handle, timestep, jax.random.key(seed), jnp.float32(temperature))
         solved, length = (np.asarray(one) for one in told)
+        return solved, length
+
+
+class Validation:
+    """Instances that a policy is measured on during its training, of all sizes; they are not those of any evaluation set."""
+
+    def __init__(self, model: Model, games: int = 200) -> None:
+        self.sizes = [Games(one, games // len(model.sizes)) for one in model.sizes]
+        self.expert = np.concatenate([one.expert for one in self.sizes])
+
+    def __call__(self, weights: Weights, temperature: float, seed: int) -> Score:
+        """Measure a policy."""
+        played = [one.play(weights, temperature, seed) for one in self.sizes]
+        solved, length = (np.concatenate(one) for one in zip(*played, strict=True))
         weighted = path_weighted(solved, length, self.expert)
         mean = float(length[solved].mean()) if solved.any() else float("nan")
         return Score(float(solved.mean()), float(weighted.mean()), mean, temperature)
@@ -272,7 +305,8 @@ class Validation:
 
     def close(self) -> None:
         """Free the games."""
-        self.env.close()
+        for one in self.sizes:
+            one.env.close()
 
 
 # ---- runs
@@ -393,6 +427,8 @@ def train(
         raise ValueError("training takes at least one step")
     if setup.kind == "pixels" and (algorithm != "ppo" or setup.withhold):
         raise ValueError("pictures are for ppo alone, and without instances that are withheld")
+    if setup.also and (algorithm != "dagger" or setup.kind != "relative"):
+        raise ValueError("boards of other sizes are for dagger alone, and for a relative network")
     module = import_module(f"puzzleport.adapters.jax_{algorithm}")
     chosen = _settings(module.Settings, settings or {})
     about = {"algorithm": algorithm, **_told(setup), "steps": steps, "settings": asdict(chosen)}
@@ -459,6 +495,8 @@ def _told(setup: Setup) -> dict[str, Any]:
     more = {name: value for name, value in asdict(replace(setup, task=None)).items() if name not in {"task", "threads"}}  # type: ignore[arg-type]
     if task.max_repeats:
         more["max_repeats"] = task.max_repeats
+    if not setup.also:
+        del more["also"]
     return {"puzzle": task.puzzle, "params": task.params, "max_steps": task.max_steps, "rewards": rewards, **more}
 
 

@@ -7,14 +7,15 @@ same order for all sizes of a puzzle, so a feature is a column and a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..encode.tokens import token_axes
-from ..errors import UnknownOption
-from ..puzzle_spec import Field, layout
+from ..errors import PuzzleError, UnknownOption
+from ..puzzle_spec import Field, canonical_params, layout
 from .network import CURSOR
 
 Array = np.ndarray[Any, Any]
@@ -54,19 +55,54 @@ class Sight(NamedTuple):
     """Height, width and features."""
 
 
-def choose(puzzle: str, params: str, samples: Array) -> Sight:
-    """The features of a board: every value that is met in samples of ``network.numbers``."""
-    board = read_board(puzzle, params)
+def choose(puzzle: str, params: str, samples: Mapping[str, Array]) -> Sight:
+    """The features of a board: every value that is met in samples of ``network.numbers``.
+
+    Args:
+        puzzle: its name.
+        params: of the board.
+        samples: by the parameters where they were met, of other sizes perhaps.
+    """
+    boards = {one: read_board(puzzle, one) for one in samples}
     column, compared = [], []
-    for number, one in enumerate(board.columns):
-        if one.places is not None:
+    for number, first in enumerate(read_board(puzzle, params).columns):
+        if first.places is not None:
             taken = np.array([0])
         else:
-            taken = np.unique(samples[:, one.items[one.items >= 0]])
+            items = {one: board.columns[number].items for one, board in boards.items()}
+            taken = np.unique(
+                np.concatenate([met[:, items[one][items[one] >= 0]].ravel() for one, met in samples.items()])
+            )
             taken = taken if len(taken) > 1 else taken[:0]
         column += [number] * len(taken)
         compared += taken.tolist()
     return on(puzzle, params, np.array(column, np.int32), np.array(compared, np.int32))
+
+
+def larger(puzzle: str, params: str, count: int = 3) -> list[str]:
+    """Parameters of the next larger boards, which are seen as this one is and differ in nothing but their size."""
+    found = re.match(r"(\D*)(\d+)(?:x(\d+))?(.*)", params)
+    if found is None:
+        raise UnknownOption(f"{puzzle} {params:.80}: no size is told at the start of the parameters")
+    before, first, second, rest = found[1], int(found[2]), found[3], found[4]
+    if second is None:
+        sizes = [f"{first + more}" for more in range(1, count + 1)]
+    else:
+        least, most = sorted((first, int(second)))
+        pairs = [(a, b) for a in range(least, most + 4) for b in range(least, most + 4) if a * b > first * int(second)]
+        sizes = [f"{a}x{b}" for a, b in sorted(pairs, key=lambda pair: (max(pair), pair[0] * pair[1], pair))]
+    known = len(read_board(puzzle, params).columns)
+    chosen: list[str] = []
+    for size in sizes:
+        try:
+            one = canonical_params(puzzle, f"{before}{size}{rest}")
+            if len(read_board(puzzle, one).columns) == known:
+                chosen.append(one)
+        except PuzzleError:
+            continue
+        if len(chosen) == count:
+            break
+    return chosen
 
 
 def on(puzzle: str, params: str, column: Array, compared: Array) -> Sight:

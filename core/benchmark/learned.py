@@ -69,6 +69,11 @@ RECIPES = {
         100_000,
         {"network": "relative", "layers": 2, "width": 32, "set": ("rounds=6", "updates=300", "batch=128")},
     ),
+    "dagger-sizes": Recipe(
+        "dagger",
+        200_000,
+        {"network": "relative", "layers": 2, "width": 48, "also": "larger", "set": ("updates=400", "batch=256")},
+    ),
 }
 """All recipes by name. Their settings were fixed before the table was made."""
 

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..agents.network import PICTURE
+from ..agents.sight import larger
 from ..benchmark.evaluation import evaluate as measure
 from ..benchmark.evaluation_sets import SIZE
 from ..benchmark.results import PAPER_EPISODES, save
@@ -32,7 +33,7 @@ OWN = ("ppo", "dagger", "alphazero", "muzero")
 DREAMER = "dreamer"
 """DreamerV3 of sheeprl."""
 ONLY_SB3 = {"observation", "device", "every"}
-ONLY_OWN = {"mask", "curriculum", "network", "layers", "width", "withhold", "start", "threads"}
+ONLY_OWN = {"mask", "curriculum", "network", "layers", "width", "withhold", "start", "also", "threads"}
 ONLY_DREAMER = {"size"}
 DREAMER_DEFAULTS = {"num_envs": 4, "max_steps": DEFAULT_MAX_STEPS}
 SB3_DEFAULTS = {"num_envs": 16, "max_steps": DEFAULT_MAX_STEPS}
@@ -70,6 +71,11 @@ EVALSET = "v1"
     "--size", default="XS", show_default=True, help="Of dreamer: XS to XL, or tiny for few cells on one core."
 )
 @click.option("--withhold", default=0.0, help="The share of the instances from which nothing is learned (in JAX).")
+@click.option(
+    "--also",
+    metavar="PARAMS[,PARAMS...]",
+    help="Learn from boards of these sizes too; larger for the next larger ones (dagger with a relative network).",
+)
 @click.option("--from", "start", help="A .safetensors file of an agent to start from (in JAX).")
 @click.option(
     "--curriculum",
@@ -209,6 +215,7 @@ def _own(puzzle: str, params: str, folder: Path, progress: Any, options: dict[st
         options["seed"],
         masked=options["mask"],
         kind=options["network"],
+        also=_sizes(puzzle, task.params, options["also"]),
         **{name: options[name] for name in ("layers", "width", "withhold", "start", "threads")},
     )
     settings = dict(options["settings"])
@@ -216,6 +223,13 @@ def _own(puzzle: str, params: str, folder: Path, progress: Any, options: dict[st
         settings["num_envs"] = options["num_envs"]
     which = {"steps": options["steps"], "folder": folder, "resume": options["resume"], "settings": settings}
     return train(options["algorithm"], setup, progress=progress, **which)
+
+
+def _sizes(puzzle: str, params: str, also: str | None) -> tuple[str, ...]:
+    """The parameters of other sizes."""
+    if also == "larger":
+        return tuple(larger(puzzle, params))
+    return tuple(level_params(puzzle, one) for one in also.split(",")) if also else ()
 
 
 def _dreamer(puzzle: str, params: str, folder: Path, progress: Any, options: dict[str, Any]) -> Path:  # noqa: ANN401

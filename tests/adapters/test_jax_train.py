@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -52,10 +53,14 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "dagger"])
-def test_an_interrupted_run_ends_with_the_same_weights_as_one_that_was_not(tmp_path, algorithm):
+SIZES = {"kind": "relative", "layers": 1, "also": ("2x3", "3x2")}
+
+
+@pytest.mark.parametrize(("algorithm", "more"), [("ppo", {}), ("dagger", {}), ("dagger", SIZES)])
+def test_an_interrupted_run_ends_with_the_same_weights_as_one_that_was_not(tmp_path, algorithm, more):
+    this = partial(setup, **more)
     options = {"steps": STEPS[algorithm], "settings": TINY[algorithm], "patience": False}
-    best = train(algorithm, setup(), folder=tmp_path / "whole", **options)
+    best = train(algorithm, this(), folder=tmp_path / "whole", **options)
     told = []
 
     def interrupt(report):
@@ -64,12 +69,12 @@ def test_an_interrupted_run_ends_with_the_same_weights_as_one_that_was_not(tmp_p
             raise Stop  # in the second round: the first is saved
 
     with pytest.raises(Stop):
-        train(algorithm, setup(), folder=tmp_path / "cut", progress=interrupt, **options)
+        train(algorithm, this(), folder=tmp_path / "cut", progress=interrupt, **options)
     with pytest.raises(ValueError, match="--resume goes on"):
-        train(algorithm, setup(), folder=tmp_path / "cut", **options)
+        train(algorithm, this(), folder=tmp_path / "cut", **options)
     with pytest.raises(ValueError, match="another seed"):
-        train(algorithm, setup(seed=2), folder=tmp_path / "cut", resume=True, **options)
-    again = train(algorithm, setup(), folder=tmp_path / "cut", resume=True, **options)
+        train(algorithm, this(seed=2), folder=tmp_path / "cut", resume=True, **options)
+    again = train(algorithm, this(), folder=tmp_path / "cut", resume=True, **options)
     whole, cut = arrays(tmp_path / "whole"), arrays(tmp_path / "cut")
     assert whole.keys() == cut.keys()
     assert all(np.array_equal(whole[name], cut[name]) for name in whole)
@@ -77,7 +82,7 @@ def test_an_interrupted_run_ends_with_the_same_weights_as_one_that_was_not(tmp_p
     run = json.loads((tmp_path / "cut" / "run.json").read_text())
     assert (run["rounds"], run["finished"]) == (3, "all steps are taken")
     # A run that has ended is left as it is.
-    assert train(algorithm, setup(), folder=tmp_path / "cut", resume=True, **options) == again
+    assert train(algorithm, this(), folder=tmp_path / "cut", resume=True, **options) == again
 
 
 @pytest.mark.parametrize("kind", ["dense", "axial", "relative"])
@@ -218,14 +223,15 @@ def test_validation_and_numpy_measure_the_same_policy(tmp_path):
     model = Model(setup())
     weights = {name: jnp.asarray(agent.weights[name]) for name in model.initial}
     validation = Validation(model)
+    (games,) = validation.sizes
     score = validation(weights, 0.0, 0)
-    task = pp.Task("fifteen", "2x2", max_steps=validation.limit)
-    played = play_agent(agent, task, validation.seeds, temperature=0.0)
+    task = pp.Task("fifteen", "2x2", max_steps=games.limit)
+    played = play_agent(agent, task, games.seeds, temperature=0.0)
     assert played.solved.mean() == score.within
     if played.solved.any():
         assert played.steps[played.solved].mean() == pytest.approx(score.mean_steps)
-    assert validation.seeds[0] == VALIDATION
-    assert np.array_equal(validation.expert, expert_steps(task, validation.seeds))
+    assert games.seeds[0] == VALIDATION
+    assert np.array_equal(validation.expert, expert_steps(task, games.seeds))
     validation.close()
 
 
@@ -291,6 +297,32 @@ def test_an_agent_plays_boards_larger_than_it_was_trained_on(tmp_path, monkeypat
         assert session.mask()[agent.on("5x4")(session)]
     result = CliRunner().invoke(main, [*words, "--withhold", "0.2"])
     assert "--withhold and --test exclude each other" in result.output
+
+
+def test_boards_of_several_sizes_have_equal_shares_and_are_all_validated(tmp_path):
+    several = setup("rect", "3x2", kind="relative", layers=1, withhold=0.2, also=("3x3", "2x4"))
+    path = train("dagger", several, steps=600, folder=tmp_path / "run", settings=TINY["dagger"], patience=False)
+    kept = arrays(tmp_path / "run")
+    # A share is full when the game is over that filled it.
+    longest = pp.optimal_steps("rect", "2x4")
+    assert all(200 <= len(kept[f"state/action/{size}"]) < 200 + 8 * longest for size in range(3))
+    first = sights(several.task, range(500))
+    assert set(kept["seen"].tolist()) <= set(joined(first[~withheld(first, 0.2)]).tolist())
+    model = Model(several)
+    assert [one.layout for one in model.sizes] == [pp.Task("rect", one).layout for one in ("3x2", "3x3", "2x4")]
+    agent = published.read(path)
+    for one in model.sizes[1:]:  # what the package plays there is what was trained there
+        twin = agent.on(one.setup.task.params)
+        assert np.array_equal(twin.weights["item"], one.sight["item"])
+        assert np.array_equal(twin.weights["value"], one.sight["value"])
+    validation = Validation(model, games=30)
+    weights = {name: jnp.asarray(agent.weights[name]) for name in model.initial}
+    each = [one.play(weights, 0.0, 0)[0] for one in validation.sizes]
+    assert [len(one) for one in each] == [10, 10, 10]
+    assert validation(weights, 0.0, 0).within == pytest.approx(np.mean(each))
+    validation.close()
+    with pytest.raises(ValueError, match="of other sizes are for dagger alone"):
+        train("ppo", several, steps=600, folder=tmp_path / "other", settings=TINY["ppo"])
 
 
 def test_an_agent_learns_from_pictures(tmp_path):

@@ -151,7 +151,7 @@ def test_a_relative_network_sees_the_same_features_on_boards_of_any_size(puzzle)
     assert len(small.cursor) == len(large.cursor) == network.CURSOR
     with pp.Session(puzzle, about.human_params, seed=1) as session:
         of = network.numbers(session.layout, session.observe())
-    seen = sight.choose(puzzle, about.human_params, np.stack([of, of + 1]))
+    seen = sight.choose(puzzle, about.human_params, {about.human_params: np.stack([of, of + 1])})
     cells = network.look({"item": seen.item, "value": seen.value}, of).reshape(seen.board)
     # The cursor is in one row, one column, or beside the board.
     half = "half" in " ".join(field.about for field in session.fields if field.is_ui)
@@ -159,6 +159,21 @@ def test_a_relative_network_sees_the_same_features_on_boards_of_any_size(puzzle)
     assert at[:, 0, 0].sum() <= 1
     assert at[0, :, 3].sum() <= 1
     assert half or not at[..., [1, 2, 4, 5]].any()
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "params", "expected"),
+    [
+        ("tents", "4x4de", ["4x5de", "5x4de", "5x5de"]),
+        ("palisade", "2x3n3", ["3x3n3", "3x4n3", "4x3n3"]),  # 2x4 is not divided by three
+        ("dominosa", "1dt", ["2dt", "3dt", "4dt"]),
+        ("blackbox", "w2h2m2M2", ["w3h2m2M2", "w4h2m2M2", "w5h2m2M2"]),
+    ],
+)
+def test_the_next_larger_boards_differ_in_their_size_alone(puzzle, params, expected):
+    assert sight.larger(puzzle, params) == expected
+    with pytest.raises(pp.UnknownOption, match="cannot read"):
+        sight.larger("map", "3x3n5de")
 
 
 def test_a_cell_sees_the_walls_around_it():
