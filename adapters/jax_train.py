@@ -41,6 +41,8 @@ VALIDATION = 2**62
 """The first seed of the validation instances: neither a stream of episodes nor an evaluation set comes there."""
 LONGEST = 500
 """Steps after which validation gives up, where the bound is higher."""
+VALIDATED = 200
+"""How many games validation plays, of all sizes together."""
 TEMPERATURES = (1.0, 0.5, 0.0)
 """What a policy is validated with: as it is, sharper, and with its likeliest action alone."""
 ALGORITHMS = {"ppo": "PPO", "dagger": "DAgger", "alphazero": "AlphaZero", "muzero": "MuZero"}
@@ -287,8 +289,8 @@ class Games:
 class Validation:
     """Instances that a policy is measured on during its training, of all sizes; they are not those of any evaluation set."""
 
-    def __init__(self, model: Model, games: int = 200) -> None:
-        self.sizes = [Games(one, games // len(model.sizes)) for one in model.sizes]
+    def __init__(self, model: Model) -> None:
+        self.sizes = [Games(one, VALIDATED // len(model.sizes)) for one in model.sizes]
         self.expert = np.concatenate([one.expert for one in self.sizes])
 
     def __call__(self, weights: Weights, temperature: float, seed: int) -> Score:

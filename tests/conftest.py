@@ -33,6 +33,12 @@ def levels(puzzle: str) -> list[str]:
     return list(dict.fromkeys([about.easiest_params, about.human_params, about.default_params]))
 
 
+@pytest.hookimpl(optionalhook=True)  # the tests run without xdist too
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: many tests wait for processes of their own, a browser or Ray."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest starts first, so that no worker waits at the end for another's one test."""
 
