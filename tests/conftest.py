@@ -84,6 +84,22 @@ def browser():
     found.quit()
 
 
+def width_of(browser, width: int) -> None:
+    """Chromium has a least width for windows; a frame of the page's own width has none."""
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def too_wide(browser) -> list[list[int]]:
+    """Where a page is wider than the window: both widths, as it is now and with the window drawn wider."""
+    found = []
+    for width in (browser.execute_script("return window.innerWidth"), 1400):
+        width_of(browser, width)
+        page, window = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+        found += [[page, window]] if page > window else []
+    return found
+
+
 def play(session: pp.Session, steps: int, seed: int = 0, legal: bool = False) -> list[int]:
     """Random play, reset at the end of each game; returns the actions taken."""
     random = np.random.default_rng(seed)

@@ -14,6 +14,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
+from .conftest import too_wide, width_of
+
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.slow
 PAGES = (
@@ -101,21 +103,14 @@ def test_no_link_is_broken(site):
     assert not broken
 
 
-@pytest.mark.parametrize("width", [1400, 400])
-def test_pages_are_quiet_and_fit(site, browser, width):
-    browser.set_window_size(width, 900)
+def test_pages_are_quiet_and_fit(site, browser):
     folder, address = site
-    # Chromium has a least width for windows; a frame of the page's own width has none.
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    )
     found = []
     for page in PAGES:
         assert (folder / page / "index.html").is_file()
+        width_of(browser, 400)
         browser.get(address + page)
-        wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
-        if wide[0] > wide[1]:
-            found.append((page, wide))
+        found += [(page, wide) for wide in too_wide(browser)]
         found += [(page, line["message"]) for line in browser.get_log("browser") if line["level"] == "SEVERE"]
     assert not found
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import puzzleport as pp
+from puzzleport.agents import sight
 from puzzleport.benchmark.learned import BASELINES, RECIPES, interval, read_rows
 from puzzleport.benchmark.paper import table as paper_table
 from puzzleport.files import write
@@ -295,21 +296,23 @@ def trained_at(rows: list[Row], level: str) -> str:
 def larger(rows: list[Row], level: str) -> str:
     """What agents reach on boards larger than those that they were trained on."""
     lines = [
-        "| puzzle | trained on | tested on | bound | random | masked random | expert | last agent | best agent | its steps "
-        "| SPL |",
-        "| --- | --- | --- |" + " ---: |" * 8,
+        "| puzzle | trained on | recipe | tested on | bound | random | masked random | expert | last agent | best agent "
+        "| its steps | SPL |",
+        "| --- | --- | --- | --- |" + " ---: |" * 8,
     ]
     for puzzle in pp.puzzles():
-        for row in of(rows, puzzle, level, "dagger-relative"):
-            small = pp.canonical_params(puzzle, pp.spec(puzzle).easiest_params)
-            who = [(next(iter(of(rows, puzzle, level, name)), None), "own") for name in BASELINES]
+        small = pp.canonical_params(puzzle, pp.spec(puzzle).easiest_params)
+        base = [(next(iter(of(rows, puzzle, level, name)), None), "own") for name in BASELINES]
+        for recipe in (name for name in RECIPES if of(rows, puzzle, level, name)):
+            (row,) = of(rows, puzzle, level, recipe)
+            sizes = [small, *(sight.larger(puzzle, small) if RECIPES[recipe].options.get("also") == "larger" else ())]
             both = [
                 f"{cell(one, f'{name}_within')} ({cell(one, f'{name}_success')})"
-                for one, name in (*who, (row, "last"), (row, "own"))
+                for one, name in (*base, (row, "last"), (row, "own"))
             ]
             lines.append(
-                f"| {puzzle} | {small} | {row['params']} | {int(row['bound']):,} | {' | '.join(both)} "
-                f"| {cell(row, 'own_steps')} | {cell(row, 'own_spl', 3)} |"
+                f"| {puzzle} | {', '.join(sizes)} | {recipe} | {row['params']} | {int(row['bound']):,} "
+                f"| {' | '.join(both)} | {cell(row, 'own_steps')} | {cell(row, 'own_spl', 3)} |"
             )
     return "\n".join(lines)
 

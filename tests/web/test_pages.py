@@ -17,6 +17,8 @@ from PIL import Image
 import puzzleport as pp
 from puzzleport.benchmark.recording import Game, Header, Recorder, as_text
 
+from ..conftest import too_wide, width_of
+
 pytestmark = pytest.mark.slow
 BOARD = "canvas.pp-board"
 UP, DOWN, LEFT, RIGHT, ENTER = "\ue013", "\ue015", "\ue012", "\ue014", "\ue007"
@@ -30,12 +32,6 @@ def address(module):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.address
         server.shutdown()
-
-
-def width_of(browser, width):
-    # Chromium has a least width for windows; a frame of the page's own width has none.
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
 def until(browser, script, seconds=60):
@@ -175,14 +171,12 @@ def test_grids_and_bars_are_readable(address, browser, scheme):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-@pytest.mark.parametrize("width", [1400, 400])
-def test_every_puzzle_fits_at_human_level(address, browser, width):
-    width_of(browser, width)
+def test_every_puzzle_fits_at_human_level(address, browser):
     found = []
     for puzzle in pp.puzzles():
+        width_of(browser, 400)
         visit(browser, address, puzzle, f"{pp.spec(puzzle).human_params}#1")
-        wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
-        found += [(puzzle, wide)] if wide[0] > wide[1] else []
+        found += [(puzzle, wide) for wide in too_wide(browser)]
         found += [(puzzle, line) for line in quiet(browser)]
     assert not found
 
