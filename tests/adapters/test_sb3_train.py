@@ -178,7 +178,7 @@ def test_a_long_training_keeps_the_algorithms_own_settings(tmp_path):
 
 def test_reports_tell_reward_and_success_also_during_optimisation(tmp_path):
     told: list[Report] = []
-    settings = {"n_steps": 64, "batch_size": 4, "n_epochs": 60}
+    settings = {"n_steps": 64, "batch_size": 4, "n_epochs": 20}
     train(
         "maskable_ppo",
         "fifteen",

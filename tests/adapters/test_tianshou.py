@@ -50,5 +50,5 @@ def test_every_action_that_is_taken_is_legal(example, puzzle, params):
 
 @pytest.mark.slow
 def test_the_example_learns(example):
-    options = argparse.Namespace(steps=20_000, seconds=float("inf"), episodes=50, seed=0)
+    options = argparse.Namespace(steps=15_000, seconds=float("inf"), episodes=50, seed=0)
     assert example.train("fifteen", options) >= 0.95
