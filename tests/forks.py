@@ -6,6 +6,7 @@ starts threads before it is used, so a fork is sound. As a program it reads line
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -14,6 +15,8 @@ import os
 import runpy
 import subprocess
 import sys
+import threading
+import traceback
 from pathlib import Path
 
 READY = (
@@ -62,8 +65,24 @@ def run(script: str, arguments: list[str], cwd: str, out: str, err: str, environ
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), stream)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.argv, sys.path[0] = [script, *arguments], str(Path(script).parent)
-    runpy.run_path(script, run_name="__main__")
-    sys.exit(0)  # as a script ends: what is registered for the end runs too, and an error is shown
+    try:
+        runpy.run_path(script, run_name="__main__")
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if code and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    # As a script ends, but for the frameworks: to take apart all that was imported would take longer than most scripts.
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def main() -> None:
