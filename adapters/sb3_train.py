@@ -267,6 +267,7 @@ class Keep(BaseCallback):
         super().__init__()
         self.folder, self.run, self.every, self.progress = folder, run, every, progress
         self._kept = run["steps_done"]
+        self._began = time.process_time() - run.get("cpu", 0.0)
         self._updates = 0
         self._told = 0.0
 
@@ -303,7 +304,7 @@ class Keep(BaseCallback):
         self._kept = self.num_timesteps
         with aside(self.folder / MODEL) as part:
             self.model.save(part)
-        self.run["steps_done"] = self.num_timesteps
+        self.run.update(steps_done=self.num_timesteps, cpu=round(time.process_time() - self._began, 2))
         write(self.folder / STATE, json.dumps(self.run, indent=1) + "\n")
 
 
@@ -400,6 +401,7 @@ def _begin_run(
         "rewards": rewards,
         "settings": settings,
         "steps_done": 0,
+        "cpu": 0.0,
     }
     run = json.loads(json.dumps(run, default=str))  # as it will be read again
     if (folder / STATE).exists():
@@ -409,7 +411,7 @@ def _begin_run(
         if run["seed"] is None:
             run["seed"] = before.get("seed")
         for name, value in run.items():
-            if name != "steps_done" and value != before.get(name):
+            if name not in ("steps_done", "cpu") and value != before.get(name):
                 raise ValueError(f"the run in {folder} has another {name}: {quote(before.get(name))}")
         return before, int(before["steps_done"])
     if run["seed"] is None:

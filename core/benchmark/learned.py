@@ -27,6 +27,8 @@ from .score import path_weighted, reference_steps
 Array = np.ndarray[Any, Any]
 EVALSET = "v1"
 BASELINES = ("random", "masked", "expert")
+SB3 = ("sb3-maskable-ppo", "sb3-ppo", "sb3-trpo", "sb3-a2c", "sb3-dqn", "sb3-qrdqn", "sb3-recurrent-ppo")
+"""The paper's algorithms, by Stable-Baselines3; recipes of these names train with its defaults, as the paper did."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ RECIPES = {
         8192,
         {"size": "tiny", "num-envs": 16, "max-steps": 100, "reward": "solved=1,failed=-0.1,step=-0.02", "every": 2048},
     ),
+    **{name: Recipe(name, 2_000_000) for name in SB3},
     "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
     "dagger-relative": Recipe(
         "dagger",

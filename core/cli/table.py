@@ -30,7 +30,7 @@ from ..benchmark.settings import LEVELS, level_params
 from ..puzzle_spec import optimal_steps
 from ..task import Task
 from .common import Options, OutputFile, console
-from .train import DREAMER, train
+from .train import OWN, train
 
 GOAL = 95.0
 """Percent within the bound from which on a puzzle counts as solved."""
@@ -91,8 +91,9 @@ def table(
     may write to one table.
     """
     if withhold or tested:
-        if any(name in RECIPES and RECIPES[name].algorithm == DREAMER for name in recipes):
-            raise ValueError(f"--{'withhold' if withhold else 'test'} is not for the recipe {DREAMER}")
+        for name in recipes:
+            if name in RECIPES and RECIPES[name].algorithm not in OWN:
+                raise ValueError(f"--{'withhold' if withhold else 'test'} is not for the recipe {name}")
         if withhold and tested:
             raise ValueError("--withhold and --test exclude each other: on other parameters all instances are new")
     measured = tested or level
@@ -112,11 +113,11 @@ def table(
                 about.update(recipe=recipe, seed=number)
                 if recipe in BASELINES:
                     row = {**about, **baseline(recipe, puzzle, params, episodes=episodes, withhold=withhold)}
-                elif RECIPES[recipe].algorithm == DREAMER:
-                    row = {**about, **_dreamed(puzzle, level, recipe, int(number), episodes, runs)}
-                else:
+                elif RECIPES[recipe].algorithm in OWN:
                     which = (puzzle, level, recipe, int(number))
                     row = {**about, **_trained(*which, episodes, withhold, tested and params, runs, threads)}
+                else:
+                    row = {**about, **_trained_by_others(puzzle, level, recipe, int(number), episodes, runs)}
                 add_row(table, row)
                 told = f"{puzzle} {recipe} {number}: {row['own_within']}% within the bound, {row['own_steps'] or '-'} steps"
                 console.print(told, highlight=False, markup=False, soft_wrap=True)
@@ -182,8 +183,8 @@ def _trained(
     }
 
 
-def _dreamed(puzzle: str, level: str, recipe: str, seed: int, episodes: int, runs: Path) -> dict[str, Any]:
-    """The same for DreamerV3, whose last checkpoint plays. It thinks slowly: 100 games at most."""
+def _trained_by_others(puzzle: str, level: str, recipe: str, seed: int, episodes: int, runs: Path) -> dict[str, Any]:
+    """The same with SB3 or DreamerV3, whose last model plays. It thinks slowly: 100 games at most."""
     command = RECIPES[recipe].command(puzzle, level, seed)
     folder = runs / f"{puzzle}-{level}-{recipe}-{seed}"
     more = ["--out", str(folder), "--resume", "--episodes", str(min(episodes, 100)), "--json"]
@@ -196,8 +197,8 @@ def _dreamed(puzzle: str, level: str, recipe: str, seed: int, episodes: int, run
     expert = expert_steps(task, instances(task, len(played.steps)))
     return {
         "command": command,
-        "steps": told["about"]["steps"],
+        "steps": told["steps_done"] if "steps_done" in told else told["about"]["steps"],
         "cpu_seconds": told["cpu"],
-        "finished": told["finished"],
+        "finished": told.get("finished", "all steps are taken"),
         **played.figures("own", optimal_steps(task.puzzle, task.params), expert),
     }

@@ -18,6 +18,7 @@ from ..agents.network import PICTURE
 from ..agents.sight import larger
 from ..benchmark.evaluation import evaluate as measure
 from ..benchmark.evaluation_sets import SIZE
+from ..benchmark.learned import SB3
 from ..benchmark.results import PAPER_EPISODES, save
 from ..benchmark.settings import level_params
 from ..errors import quote
@@ -25,8 +26,7 @@ from ..game_id import names_instance, random_seed
 from ..limits import DEFAULT_MAX_STEPS
 from .common import Options, RewardPairs, console, emit, errors, progress_bar, steps_and_success
 
-SB3 = ("maskable_ppo", "ppo", "trpo", "a2c", "dqn", "qrdqn", "recurrent_ppo")
-SB3_NAMES = {f"sb3-{name.replace('_', '-')}": name for name in SB3}
+SB3_NAMES = {name: name.removeprefix("sb3-").replace("-", "_") for name in SB3}
 """What the algorithms of Stable-Baselines3 are called here, and what the adapter calls them."""
 OWN = ("ppo", "dagger", "alphazero", "muzero")
 """In JAX, with the games inside what is compiled."""

@@ -12,6 +12,7 @@ import torch
 
 import puzzleport as pp
 from puzzleport.adapters.sb3_train import ALGORITHMS, ModelPolicy, Report, algorithm_of, load_model, train
+from puzzleport.benchmark import learned
 from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.benchmark.playing import Playing
 from puzzleport.cli import main
@@ -93,6 +94,27 @@ def test_an_interrupted_run_is_kept_and_resumes(tmp_path):
         train("a2c", "fifteen", "2x2", steps=256, resume=True, **options)
     path = train("ppo", "fifteen", "2x2", steps=256, resume=True, **options)
     assert load_model(path).num_timesteps == json.loads((tmp_path / "run.json").read_text())["steps_done"] >= 256
+
+
+def test_a_table_of_agents_goes_on_with_a_run_and_measures_it(tmp_path, monkeypatch):
+    brief = learned.Recipe("sb3-ppo", 64, {"num-envs": 2, "set": ("n_steps=16", "batch_size=16")})
+    monkeypatch.setitem(learned.RECIPES, "sb3-ppo", brief)
+    words = ["table", str(tmp_path / "table.csv"), "--puzzle", "net", "--recipe", "sb3-ppo", "--episodes", "5"]
+    folder, options = tmp_path / "net-easiest-sb3-ppo-0", {"num_envs": 2, "settings": SMALL, "seed": 0}
+    train("ppo", "net", pp.spec("net").easiest_params, steps=32, folder=folder, **options)
+    before = json.loads((folder / "run.json").read_text())
+    result = CliRunner().invoke(main, [*words, "--runs", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    (row,) = learned.read_rows(tmp_path / "table.csv")
+    assert row["command"] == (
+        "puzzleport train --algo sb3-ppo --puzzle net --level easiest --num-envs 2"
+        " --set n_steps=16 --set batch_size=16 --steps 64 --seed 0"
+    )
+    assert (before["steps_done"], row["steps"], row["own_episodes"]) == (32, "64", "5")
+    assert float(row["cpu_seconds"]) > before["cpu"] > 0
+    played = json.loads((folder / "results.json").read_text())["results"][0]
+    within = [s == 1 and n <= int(row["bound"]) for n, s in zip(played["steps"], played["status"], strict=True)]
+    assert float(row["own_within"]) == 100 * sum(within) / 5
 
 
 def test_the_command_trains_and_evaluates(tmp_path):
