@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,8 @@ LAST = 16
 """Of how many blocks is looked whether they are still in use."""
 MOST_BYTES = 2**26
 """How much memory these may take together."""
+SETS = 4
+"""Of copies of one game's fields: a loop holds the last ones, and perhaps those before, while it asks for the next."""
 
 # Only where these counts are exact do they tell that memory is not in use.
 _COUNTED = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -85,3 +87,45 @@ class Blocks:
         del memory
         block.at_rest.extend(block.references())
         return block
+
+
+def copier(live: Array, views: Callable[[Array], dict[str, Array]]) -> Callable[..., dict[str, Array]]:
+    """What hands out copies of the arrays that ``views`` shows in live memory; or with ``copy=False`` these arrays themselves.
+
+    To make a handful of small arrays takes longer than the step of a game before it. So a few sets of them are kept, and one
+    that nobody refers to any more is filled again. Whoever holds on to all of them gets new arrays.
+    """
+    shown = views(live)
+    copies = [(name, view.copy) for name, view in shown.items()]  # methods that are looked up once
+    most = min(SETS, MOST_BYTES // max(live.nbytes, 1))
+    sets: deque[tuple[dict[str, Array], list[Array], list[int]]] = deque()
+    references = sys.getrefcount
+
+    def new_set() -> tuple[dict[str, Array], list[Array], list[int]]:
+        counted = [np.empty_like(live)]  # the memory and the arrays in it, as Block has them
+        arrays = views(counted[0])
+        counted.extend(arrays.values())
+        return arrays, counted, [*map(references, counted)] if _COUNTED else []
+
+    def look(copy: bool = True) -> dict[str, Array]:
+        if not copy:
+            return shown.copy()
+        try:
+            oldest = sets.popleft()  # from here on no other thread finds it
+        except IndexError:
+            oldest = new_set()
+        arrays, counted, at_rest = oldest
+        if [*map(references, counted)] == at_rest:
+            counted[0][...] = live
+            fresh = arrays.copy()
+            sets.append(oldest)
+            return fresh
+        sets.append(oldest)
+        if len(sets) < most:
+            sets.appendleft(new_set())
+        fresh = {}
+        for name, duplicate in copies:  # faster than a comprehension, which is a call of its own
+            fresh[name] = duplicate()
+        return fresh
+
+    return look

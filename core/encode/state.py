@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..blocks import copier
 from .base import Array, Encoder, Fields, Leaf, Look
 
 if TYPE_CHECKING:
@@ -35,25 +36,15 @@ class State(Encoder):
 
     def attach(self, session: Session) -> Look:
         """What looks at one session."""
-        return self._looks_at(self.views(session.observe(copy=False)))
+        record, layout = session.record(copy=False), session.layout
+        return copier(record, lambda memory: self.views(layout.views(memory)))
 
     def attach_batch(self, batch: Batch) -> tuple[Look, Look]:
         """What looks at a batch, and at the ends of its episodes."""
         final = self.views(batch.final[0])
-        now = self._looks_at(self.views(batch.result.observation))
+        views = self.views(batch.result.observation)
+
+        def now(copy: bool = True) -> dict[str, Array]:
+            return {name: view.copy() for name, view in views.items()} if copy else views.copy()
+
         return now, lambda slot: {name: view[slot].copy() for name, view in final.items()}
-
-    @staticmethod
-    def _looks_at(views: dict[str, Array]) -> Look:
-        # Methods that are looked up once: this runs with every step.
-        copiers = [(name, view.copy) for name, view in views.items()]
-
-        def look(copy: bool = True) -> dict[str, Any]:
-            if not copy:
-                return views.copy()
-            fresh = {}
-            for name, duplicate in copiers:
-                fresh[name] = duplicate()
-            return fresh
-
-        return look

@@ -1,11 +1,15 @@
-"""Blocks of memory are used again exactly when nobody uses them any more."""
+"""Blocks of memory, and copies of live arrays, are used again exactly when nobody uses them any more."""
 
 from __future__ import annotations
 
-import numpy as np
+import threading
 
+import numpy as np
+import pytest
+
+import puzzleport as pp
 from puzzleport import blocks
-from puzzleport.blocks import Blocks, Part
+from puzzleport.blocks import Blocks, Part, copier
 
 PARTS = [
     Part((4,), np.dtype(np.int32), 0, (4,)),
@@ -83,3 +87,91 @@ def test_nothing_is_used_again_where_references_are_not_counted(monkeypatch):
     pool = Blocks(24, PARTS)
     pool.give(pool.take())
     assert not pool._given
+
+
+def shown(memory):
+    return {"words": memory[:16].view(np.int32), "bytes": memory[16:].reshape(2, 4)}
+
+
+COPY_HOLDS = {
+    "an array": lambda copies: copies["words"],
+    "a view of an array": lambda copies: copies["bytes"][1:],
+    "another type of the same bytes": lambda copies: copies["words"].view(np.uint8),
+    "the dict": lambda copies: copies,
+    "a buffer": lambda copies: memoryview(copies["bytes"]),
+}
+
+
+def seen(held):
+    return {name: bytes(array) for name, array in held.items()} if isinstance(held, dict) else bytes(held)
+
+
+@pytest.mark.parametrize("kind", COPY_HOLDS)
+def test_copies_that_are_held_in_any_form_stay(kind):
+    live = np.zeros(24, np.uint8)
+    look, held = copier(live, shown), []
+    for step in range(50):
+        live[:] = step
+        copies = look()
+        assert all((array.view(np.uint8) == step).all() for array in copies.values())
+        if step % 3 or step > 30:
+            kept = COPY_HOLDS[kind](copies)
+            held.append((kept, seen(kept)))
+        del copies
+    assert all(seen(kept) == before for kept, before in held)
+
+
+def test_copies_that_nobody_holds_are_filled_again():
+    live = np.zeros(24, np.uint8)
+    look = copier(live, shown)
+    places, last = set(), None
+    for _ in range(100):
+        last = look()  # while the last ones are still held
+        places.add(last["words"].ctypes.data)
+        last["words"][:] = 7  # they are the caller's to write to
+    assert len(places) <= blocks.SETS
+    assert last["words"].base is not None  # the memory of a set
+    assert look(copy=False)["words"].ctypes.data == live.ctypes.data
+    assert not live.any()
+
+
+def test_copies_are_new_where_references_are_not_counted(monkeypatch):
+    monkeypatch.setattr(blocks, "_COUNTED", False)
+    live = np.zeros(24, np.uint8)
+    look = copier(live, shown)
+    assert all(look()["words"].base is None for _ in range(10))
+
+
+def test_threads_that_copy_at_once_get_copies_of_their_own():
+    live = np.arange(24, dtype=np.uint8)
+    look, wrong = copier(live, shown), []
+
+    def work(number):
+        for _ in range(3000):
+            copies = look()
+            right = (copies["bytes"] == live[16:].reshape(2, 4)).all()
+            copies["words"][:] = number
+            if not right or (copies["words"] != number).any():
+                wrong.append(number)
+            copies["words"][:] = live[:16].view(np.int32)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_an_observation_that_is_kept_is_not_written_over():
+    episodes = pp.Episodes(pp.Task("fifteen", "3x3"))
+    episodes.start(seed=1)
+    kept = []
+    for step, action in enumerate(np.random.default_rng(1).integers(4, size=60).tolist()):
+        episodes.step(action)
+        observation = episodes.observation()
+        if step % 4:
+            kept.append((observation["tiles"], observation["tiles"].tolist()))
+        del observation
+    assert len({str(tiles) for _, tiles in kept}) > 2
+    assert all(array.tolist() == tiles for array, tiles in kept)
