@@ -221,7 +221,7 @@ class GamePay:
 
     def __call__(self, session: Session) -> float:
         """What the step that was just taken pays."""
-        outcome = session.outcome
+        outcome = session._outcome
         paid = self._by_status[outcome.status]
         if self._no_effect and not outcome.changed:
             paid += self._no_effect

@@ -176,7 +176,7 @@ class Session:
         self._handle = ffi.gc(pointer, lib.pz_session_free, lib.pz_session_memory(pointer))
         self._pointer = self._handle  # so that a call in another thread keeps alive what it works on
         # The last one asked for, and what draws it.
-        self._picture: tuple[object, Callable[[Session], Picture]] = None, _painter(128, 128, False, False)
+        self._picture: tuple[object, Callable[[Session], Picture]] = None, painter(128, 128, False, False)
         self._ahead: tuple[str, float, Any] | None = None  # what makes games ahead, with these parameters and timeout
         native = lib.pz_session_puzzle(pointer)
         self.spec: PuzzleSpec = spec(ffi.string(native.name).decode())
@@ -342,7 +342,7 @@ class Session:
         wanted = width, height, channels_first, grey
         asked, paint = self._picture
         if wanted != asked or type(width) is not int or type(height) is not int:
-            paint = _painter(*check_size(width, height), bool(channels_first), bool(grey))
+            paint = painter(*check_size(width, height), bool(channels_first), bool(grey))
             self._picture = wanted, paint
         return paint(self)
 
@@ -350,7 +350,7 @@ class Session:
         self, width: int = 128, height: int = 128, *, channels_first: bool = False, grey: bool = False
     ) -> Callable[[], Picture]:
         """What draws this game whenever it is called, as ``pixels`` does: for who wants many pictures of one kind."""
-        return partial(_painter(*check_size(width, height), bool(channels_first), bool(grey)), self)
+        return partial(painter(*check_size(width, height), bool(channels_first), bool(grey)), self)
 
     def sketch(self, width: int, height: int) -> Sketch:
         """The picture without its text, and the text apart: for terminals, which have letters of their own."""
@@ -655,7 +655,7 @@ def _text(pointer: Any) -> str:  # noqa: ANN401 (a cffi pointer)
 
 
 @lru_cache(64)
-def _painter(width: int, height: int, channels_first: bool, grey: bool) -> Callable[[Session], Picture]:
+def painter(width: int, height: int, channels_first: bool, grey: bool) -> Callable[[Session], Picture]:
     """What draws any session in one size and form; it looks nothing up, because it runs with every step."""
     shape, form = picture_shape(width, height, channels_first, grey), picture_form(channels_first, grey)
     empty, byte, from_buffer, draw = np.empty, np.dtype(np.uint8), ffi.from_buffer, lib.pz_session_pixels

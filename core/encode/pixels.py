@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..limits import check_size, picture_shape
+from ..session import painter
 from .base import Array, Encoder, Fields, Leaf, Look
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class Pixels(Encoder):
 
     def attach(self, session: Session) -> Look:
         """What draws one session."""
-        paint = session.painter(*self.size, channels_first=self.channels_first, grey=self.grey)
-        return lambda copy=True: paint()
+        paint = painter(*self.size, self.channels_first, self.grey)
+        return lambda copy=True: paint(session)
 
     def attach_batch(self, batch: Batch) -> tuple[Look, Look]:
         """What looks at the pictures that the batch draws along with every step, and at those of its ends."""
