@@ -36,33 +36,35 @@ struct pz_picture {
 
 enum { MAX_SIDE = 4096 };
 
-static void fitting_size(pz_session *s, int tile, int *width, int *height)
+int pz_least_tile(const game *engine, const game_params *params, const game_ui *ui, int *width, int *height)
 {
-    s->puzzle->engine->compute_size(s->params, tile, s->ui, width, height);
+    int tile = 0;
+    do engine->compute_size(params, ++tile, ui, width, height);
+    while ((!*width || !*height) && tile < MAX_SIDE);
+    return tile;
+}
+
+static bool fits(pz_session *s, int tile, int width, int height)
+{
+    int w, h;
+    s->puzzle->engine->compute_size(s->params, tile, s->ui, &w, &h);
+    return w <= width && h <= height;
 }
 
 /* The largest tile size whose picture fits, as the engine's midend would look for it. */
 static int fitting_tile(pz_session *s, int width, int height)
 {
-    int low = 0, high = 1, w, h;
-    for (;;) {
-        fitting_size(s, high, &w, &h);
-        if (w > width || h > height || high > MAX_SIDE) break;
-        low = high;
-        high *= 2;
-    }
+    int w, h, low = pz_least_tile(s->puzzle->engine, s->params, s->ui, &w, &h), high = 2 * low;
+    if (w > width || h > height)
+        pz_fail(PZ_BAD_PARAMS, "a picture of %s %s needs at least %d x %d pixels", s->puzzle->name, s->params_text, w,
+                h);
+    for (; high <= MAX_SIDE && fits(s, high, width, height); high *= 2) low = high;
     while (high - low > 1) {
-        int middle = (low + high) / 2;
-        fitting_size(s, middle, &w, &h);
-        if (w <= width && h <= height)
+        const int middle = (low + high) / 2;
+        if (fits(s, middle, width, height))
             low = middle;
         else
             high = middle;
-    }
-    if (!low) {
-        fitting_size(s, 1, &w, &h);
-        pz_fail(PZ_BAD_PARAMS, "a picture of %s %s needs at least %d x %d pixels", s->puzzle->name, s->params_text, w,
-                h);
     }
     return low;
 }
@@ -90,7 +92,7 @@ static void fresh(pz_session *s, int width, int height, pz_labels *labels)
 {
     const game *engine = s->puzzle->engine;
     int tile = fitting_tile(s, width, height), w, h, n;
-    fitting_size(s, tile, &w, &h);
+    engine->compute_size(s->params, tile, s->ui, &w, &h);
     pz_picture *p = snew(pz_picture);
     memset(p, 0, sizeof *p);
     s->picture = p;

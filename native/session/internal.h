@@ -209,6 +209,11 @@ void pz_check_board(const pz_session *session, const game_state *state, int erro
 void pz_check_ui(const pz_session *session, int error);
 int32_t pz_item(const pz_field *field, const char *record, int i);
 
+/* ---- Pictures (picture.c) ---- */
+
+/* The smallest tile of which something is seen, and the picture's size with it: Tracks counts in sixths of a tile. */
+int pz_least_tile(const game *engine, const game_params *params, const game_ui *ui, int *width, int *height);
+
 /* ---- Pay (pay.c) ---- */
 
 /* Take the potential of a new game, outside any guard or within one; the solver may fail with its own error. */

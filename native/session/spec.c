@@ -58,7 +58,7 @@ static void least_picture(const pz_puzzle *puzzle, const game_params *params, in
 {
     game_ui *ui = smalloc(puzzle->ui_size + 1);
     memset(ui, 0, puzzle->ui_size + 1);
-    puzzle->engine->compute_size(params, 1, ui, width, height);
+    pz_least_tile(puzzle->engine, params, ui, width, height);
     sfree(ui);
 }
 

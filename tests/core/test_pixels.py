@@ -133,6 +133,17 @@ def test_odd_sizes_give_a_picture_or_a_clear_error(puzzle, size):
     play(session, 5)
 
 
+def test_no_picture_is_drawn_where_the_engine_takes_squares_for_empty():
+    """As those of Tracks below six pixels."""
+    session = pp.Session("tracks", "8x8de", seed=1)
+    assert least_picture("tracks", "8x8de") == (60, 60)
+    assert len(np.unique(session.pixels(60, 60).reshape(-1, 3), axis=0)) > 2
+    with pytest.raises(pp.InvalidParams, match="needs at least 60 x 60 pixels"):
+        session.pixels(59, 60)
+    with pytest.raises(pp.UnknownOption, match="needs at least 60 x 60 pixels"):
+        _ = pp.Task("tracks", "8x8de", observation="pixels", width=59, height=59).encoder
+
+
 @pytest.mark.parametrize(
     "size", [(0, 10), (10, 0), (-5, 10), (10**9, 10), (10, 10**30), (1.5, 10), (None, 10), ("9", 9)]
 )
