@@ -21,6 +21,7 @@ import puzzleport as pp
 from puzzleport.agents import sight
 from puzzleport.benchmark.learned import BASELINES, RECIPES, interval, read_rows
 from puzzleport.benchmark.paper import table as paper_table
+from puzzleport.benchmark.settings import level_params
 from puzzleport.files import write
 
 ROOT = Path(__file__).parents[1]
@@ -293,12 +294,18 @@ def trained_at(rows: list[Row], level: str) -> str:
     return "\n".join(lines) + f"\n\nOf {len(found)} puzzles, {told}."
 
 
+def as_human(rows: list[Row]) -> list[Row]:
+    """The rows of puzzles whose easiest parameters are those of the human level too."""
+    alike = {name for name in pp.puzzles() if level_params(name, "easiest") == level_params(name, "human")}
+    return [{**row, "level": "human"} for row in rows if row["puzzle"] in alike and row["level"] == "easiest"]
+
+
 def larger(rows: list[Row], level: str) -> str:
     """What agents reach on boards larger than those that they were trained on."""
     lines = [
         "| puzzle | trained on | recipe | tested on | bound | random | masked random | expert | last agent | best agent "
-        "| its steps | SPL |",
-        "| --- | --- | --- | --- |" + " ---: |" * 8,
+        "| its steps | SPL | with drawn actions |",
+        "| --- | --- | --- | --- |" + " ---: |" * 9,
     ]
     for puzzle in pp.puzzles():
         small = pp.canonical_params(puzzle, pp.spec(puzzle).easiest_params)
@@ -308,11 +315,11 @@ def larger(rows: list[Row], level: str) -> str:
             sizes = [small, *(sight.larger(puzzle, small) if RECIPES[recipe].options.get("also") == "larger" else ())]
             both = [
                 f"{cell(one, f'{name}_within')} ({cell(one, f'{name}_success')})"
-                for one, name in (*base, (row, "last"), (row, "own"))
+                for one, name in (*base, (row, "last"), (row, "own"), (row, "sampled"))
             ]
             lines.append(
                 f"| {puzzle} | {', '.join(sizes)} | {recipe} | {row['params']} | {int(row['bound']):,} "
-                f"| {' | '.join(both)} | {cell(row, 'own_steps')} | {cell(row, 'own_spl', 3)} |"
+                f"| {' | '.join(both[:-1])} | {cell(row, 'own_steps')} | {cell(row, 'own_spl', 3)} | {both[-1]} |"
             )
     return "\n".join(lines)
 
@@ -326,7 +333,7 @@ def page(rows: list[Row], level: str) -> None:
         "summary": summary(rows, level),
         "recipes": by_recipe(rows, level),
         "withheld": withheld(more["withheld"], rows, level),
-        "human": trained_at(more["human"], "human"),
+        "human": trained_at([*more["human"], *as_human(rows)], "human"),
         "larger": larger(more["larger"], "human"),
         "pixels": trained_at([*more["pixels"], *(row for row in rows if row["recipe"] in BASELINES)], level),
     }

@@ -166,7 +166,9 @@ def _trained(
     # Who is lost takes 10,000 steps for every game: fewer games tell enough of that.
     episodes = min(episodes, 500 if best["within"] >= 0.5 else 100 if best["within"] else 50)
     if tested:
+        # The temperature was chosen on small boards. Where that is 0, who goes in a circle on a large one never leaves it.
         row = measure_as("last", read(folder / LATEST).on(tested), episodes=episodes)
+        row.update(measure_as("sampled", agent.at(1.0).on(tested), episodes=episodes))
         row.update(measure_as("own", agent.on(tested), episodes=episodes))
     elif withhold:
         row = measure_as("own", agent, episodes=episodes, withhold=withhold)

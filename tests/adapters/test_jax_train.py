@@ -300,7 +300,7 @@ def test_an_agent_plays_boards_larger_than_it_was_trained_on(tmp_path, monkeypat
     assert trained["params"] == expert["params"] == "3x3b1"
     assert "--level easiest" in trained["command"]
     assert "--set rounds=1 --set updates=3" in trained["command"]
-    assert trained["own_episodes"] == trained["last_episodes"] == "2"
+    assert trained["own_episodes"] == trained["last_episodes"] == trained["sampled_episodes"] == "2"
     agent = published.read(tmp_path / "netslide-easiest-dagger-relative-0" / "last.safetensors")
     with pp.Session("netslide", "2x3b1", seed=1) as session:
         assert np.array_equal(agent.probabilities(session), agent.on("2x3b1").probabilities(session))
