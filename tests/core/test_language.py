@@ -183,6 +183,46 @@ def test_a_row_has_its_number_of_colours_that_exist(row: str) -> None:
         assert dialogue.say("guess 1 6 1 1").moves == ("guess 1 6 1 1",)
 
 
+REFUSED = [
+    ("dominosa", "1dt", "R1C1-R1C2-R2C2", "{}: this move has two ends"),
+    ("dominosa", "1dt", "R1C1-R2C2", "{}: the two squares do not share a side"),
+    ("palisade", "2x3n3", "R1C1-R2C2", "{}: the two squares do not share a side"),
+    ("palisade", "2x3n3", "R1C1-R3C1", "{}: the two squares do not share a side"),
+    ("bridges", "3x3", "R1C1-R1C3", "{}: both ends must be on islands"),
+    ("bridges", "3x3", "R1C3-R1C1", "{}: both ends must be on islands"),
+    ("bridges", "3x3", "R1C1-R3C3", "{}: the two places are not in one row or column"),
+    ("pegs", "5x7cross", "R3C1-R3C3", "{}: nothing joins these two places"),
+    ("pegs", "5x7cross", "R1C1-R1C3", "{}: the cursor cannot get there"),
+    ("sixteen", "2x3", "slide row 1 up", "{}: rows slide left or right, columns up or down"),
+    ("sixteen", "2x3", "slide row 4 left", "slide row 4: the board has 3 rows"),
+    ("sixteen", "2x3", "slide column 3 up", "slide column 3: the board has 2 columns"),
+    ("sixteen", "2x3", "slide column 0 up", "slide column 0: the board has 2 columns"),
+    ("sixteen", "2x3", "slide row 2 left*2", "{}: that changes nothing"),
+    ("map", "3x3n5de", "G1=1", "{}: that region cannot be coloured so"),
+    ("map", "3x3n5de", "G1=.", "{}: that region cannot be coloured so"),
+    ("map", "3x3n5de", "G9=1", "G9: the last one is G4"),
+    ("map", "3x3n5de:adbbbb,23b1", "G2=1", "{}: no region has that colour yet"),
+    ("untangle", "4", "P0 to 192 0", "{}: the board ends at 191"),
+    ("untangle", "4", "P0 to 0 192", "{}: the board ends at 191"),
+    ("magnets", "3x3deS", "R1C1=+", "{}: that cannot be set there"),
+    ("filling", "2x3", "R1C1=3", "{}: that place is given"),
+    ("blackbox", "w2h2m2M2", "R0C0=o", "R0C0 is not on the board"),
+    ("signpost", "2x3", "R1C1-R1C1", "{}: that changes nothing"),
+    ("inertia", "4x4", "UNDO", "UNDO is not allowed in this game"),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "said", "why"), REFUSED)
+def test_a_move_that_cannot_be_made_changes_nothing_and_is_told_why(
+    name: str, params: str, said: str, why: str
+) -> None:
+    with Dialogue(name, params, seed=None if ":" in params else 1) as game:
+        before = game.session.hash()
+        reply = game.say(said)
+        assert (reply.moves, reply.problems[0]) == ((), why.format(said))
+        assert game.session.hash() == before
+
+
 def test_a_message_stops_at_its_first_problem() -> None:
     with Dialogue("slant", "5x5de", seed=1) as game:
         reply = game.say("R1C1=/\nR9C9=/\nR1C2=/")

@@ -152,6 +152,7 @@ class Paint(Set):
         if self.holds(hand.seen, place, value):
             return
         key, colours = self.words[1], hand.seen[self.words[0]]
+        said = f"{self.name(place)}={self.layer.write(value) or EMPTY}"  # type: ignore[arg-type]
         if value == self.layer.none:
             self._go(hand, place[1])
             hand.press(key)
@@ -159,13 +160,13 @@ class Paint(Set):
         else:
             sources = [int(at) for at in (colours == value).nonzero()[0]]
             if not sources:
-                raise Refused(f"{self.name(place)}={value}: no region has that colour yet")
+                raise Refused(f"{said}: no region has that colour yet")
             self._go(hand, *sources)
             hand.press(key)
             self._go(hand, place[1])
             hand.press(key)
         if not self.holds(hand.seen, place, value):
-            raise Refused(f"{self.name(place)}={value}: that region cannot be coloured so")
+            raise Refused(f"{said}: that region cannot be coloured so")
 
     def _go(self, hand: Hand, *regions: int) -> None:
         """To the nearest square that belongs to one of the regions, or a side of it that does."""
