@@ -21,8 +21,10 @@ from puzzleport.adapters.jax_train import (
     LAST,
     VALIDATION,
     Model,
+    Score,
     Setup,
     Validation,
+    _enough,
     train,
     training_task,
     unseen,
@@ -348,6 +350,31 @@ def test_an_agent_learns_from_pictures(tmp_path):
     assert unseen(tmp_path / "run" / LAST, agent, 10) is None
 
 
+def test_training_ends_when_it_is_perfect_and_fast_or_gets_no_faster_or_is_hopeless():
+    def rounds(*told):
+        return [Score(within, spl, steps, 0.0) for within, spl, steps in told]
+
+    expert, fast, slow, failing = 10.0, (1.0, 1.0, 10.0), (1.0, 0.5, 20.0), (0.9, 0.9, 10.0)
+    for scores in (rounds(fast, fast), rounds(failing, fast, fast)):
+        assert _enough(scores, expert, 0.1) == "all validation games are solved, as fast as by the expert"
+    for scores in (rounds(*[slow] * 4), rounds(failing, *[slow] * 4), rounds(slow, slow, slow, (1.0, 0.505, 19.8))):
+        assert _enough(scores, expert, 0.1) == "all validation games are solved, and it gets no faster"
+    for scores in (
+        rounds(fast),
+        rounds(fast, slow),
+        rounds(failing, fast),
+        rounds(*[slow] * 3),
+        rounds(failing, slow, slow, slow),
+        rounds(slow, slow, slow, (1.0, 0.51, 19.6)),
+        rounds(*[failing] * 4),
+    ):
+        assert _enough(scores, expert, 0.9) == ""
+    lost, met = rounds(*[(0.0, 0.0, np.nan)] * 9), rounds(*[(0.0, 0.0, np.nan)] * 9, (0.01, 0.0, 20.0))
+    assert _enough(lost, expert, 0.49) == ""
+    assert _enough(lost, expert, 0.5) == "no validation game is solved after half of the steps"
+    assert _enough(met, expert, 0.9) == ""
+
+
 def test_mistakes_are_told(tmp_path):
     with pytest.raises(pp.UnknownOption, match="no algorithm 'sarsa'; there are ppo, dagger"):
         train("sarsa", setup(), steps=1, folder=tmp_path)
@@ -355,6 +382,8 @@ def test_mistakes_are_told(tmp_path):
         train("ppo", setup(), steps=1, folder=tmp_path, settings={"lr": 1})
     with pytest.raises(ValueError, match="pictures are for ppo alone"):
         train("dagger", setup(kind="pixels"), steps=1, folder=tmp_path)
+    with pytest.raises(ValueError, match="boards of other sizes are for dagger alone"):
+        train("ppo", setup(kind="relative", also=("2x3",)), steps=1, folder=tmp_path)
     with pytest.raises(ValueError, match="at least one step"):
         train("ppo", setup(), steps=0, folder=tmp_path)
     with pytest.raises(pp.UnknownOption, match="needs a board with a cursor"):
