@@ -130,6 +130,36 @@ def test_the_engines_own_words_come_through():
         pp.Session("keen", "2")
 
 
+@pytest.mark.parametrize(
+    ("puzzle", "params", "why"),
+    [
+        ("galaxies", "3x3du", "width or height must be at least 4"),
+        ("lightup", "2x2b20s0d1", "Tricky needs at least 6 squares"),
+        ("lightup", "2x4b20s0d2", "Hard needs at least 9 squares"),
+        ("lightup", "3x3b20s4d2", "Hard needs at least 10 squares with symmetry"),
+        ("loopy", "3x3t11de", "Width and height for this grid type must both be at least 4"),
+        ("loopy", "5x4t12de", "Width and height for this grid type must both be at least 5"),
+        ("loopy", "5x6t11dn", "Width and height for this grid type and difficulty must both be at least 6"),
+        ("magnets", "3x6dtS", "Tricky is not possible with 3 by 6 squares"),
+        ("magnets", "6x3dtS", "Tricky is not possible with 3 by 6 squares"),
+        ("solo", "2x1r4", "Two digits cannot be placed with this symmetry"),
+    ],
+)
+def test_parameters_for_which_no_board_is_found_are_refused_at_once(puzzle, params, why):
+    """The engine would look for one for ever. One step further there are boards."""
+    with pytest.raises(pp.InvalidParams, match=re.escape(why)):
+        pp.Session(puzzle, params, seed=1, timeout=10)
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "params"),
+    [("lightup", "2x3b20s0d1"), ("lightup", "3x3b20s0d2"), ("loopy", "4x4t11de"), ("loopy", "5x5t12de"),
+     ("magnets", "3x7dtS"), ("solo", "2x1"), ("galaxies", "4x3du")],
+)  # fmt: skip
+def test_parameters_one_step_further_are_played(puzzle, params):
+    assert pp.Session(puzzle, params, seed=1, timeout=60).params == pp.canonical_params(puzzle, params)
+
+
 def test_the_message_says_how_far_it_was_understood():
     with pytest.raises(pp.InvalidParams, match=re.escape("only its start '3x3' is understood")):
         pp.Session("bridges", "3x3;rm")

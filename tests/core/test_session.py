@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import re
 
 import numpy as np
 import pytest
@@ -186,6 +187,34 @@ def test_solve_and_solution(puzzle):
         ui = {field.name for field in session.fields if field.is_ui}
         shown = session.observe()
         assert all(np.array_equal(shown[name], solution[name]) for name in shown if name not in ui)
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "game_id", "why"),
+    [
+        ("dominosa", "2:000011112222", "the engine's solver cannot decide between several solutions"),
+        ("filling", "2x2:a1b", "Sorry, I couldn't find a solution"),
+        ("flip", "2x2:0000,8", "no presses turn all squares to their light side"),
+        ("flood", "3x3:000000000,9", "a board of one colour has no move that could complete it"),
+        ("loopy", "3x3t0:333333333", "This description has no solution, or the engine's solver cannot find it"),
+        ("net", "2x2:1111", "No solution exists for this puzzle"),
+        ("pearl", "5x5:y", "The solver finds no unique solution"),
+        ("pearl", "5x5:BBw", "Unable to find solution"),
+        ("range", "3x3:2_2_2_2_2_2_2_2_2", "This puzzle has no unique solution"),
+        ("rect", "3x2:f", "The numbers do not add up to the area of the board"),
+        ("rect", "3x2:5_1d", "The solver finds no unique solution"),
+        ("tents", "4x4:bedb,0,0,0,0,0,0,0,0", "This puzzle is not self-consistent"),
+        ("undead", "3x3:5,0,0,bLbLaRL,2,3,0,0,0,0,0,0,2,0,2,2", "Puzzle is inconsistent"),
+    ],
+)
+def test_a_description_without_one_solution_is_told_and_stays_as_it_is(puzzle, game_id, why):
+    """Boards that no generator makes, but anybody can write down."""
+    session = pp.Session(puzzle, game_id=game_id)
+    before = session.save()
+    for ask in (session.solution, session.solve):
+        with pytest.raises(pp.NoSolution, match=re.escape(why)):
+            ask()
+        assert session.save() == before
 
 
 def test_solving_twice_is_undone_once(puzzle):
