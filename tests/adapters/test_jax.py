@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import pickle
 import subprocess
 import sys
@@ -11,10 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import puzzleport as pp
 from puzzleport.adapters.jax import Handle, PuzzleEnv, masked_random
 from puzzleport.benchmark.settings import level_params
+from puzzleport.cli import main
 from puzzleport.xla import with_room
 
 STEPS, CHUNK, ENVS = 1000, 100, 4
@@ -552,3 +555,12 @@ def test_one_instance_in_every_episode():
         tiles = session.observe()["tiles"]
     assert (np.asarray(env.reset(1)[1].observation["tiles"]) == tiles).all()
     assert (np.asarray(env.init_timestep(8)[1].observation["tiles"]) == tiles).all()
+
+
+def test_its_benchmark_measures_what_it_says(monkeypatch):
+    from puzzleport.adapters import jax_bench
+
+    monkeypatch.setattr(jax_bench, "LENGTH", 2)
+    rows = json.loads(CliRunner().invoke(main, ["bench", "jax", "--seconds", "0", "--puzzle", "net", "--json"]).stdout)
+    assert [row["puzzle"] for row in rows] == ["net", "geometric mean"]
+    assert all(row[rate] > 0 for row in rows for rate in ("rollout", "batch", "scan", "read", "pure"))

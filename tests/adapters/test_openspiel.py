@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import multiprocessing
 import os
 import pickle
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import puzzleport as pp
 from puzzleport.agents import search
+from puzzleport.cli import main
 
 pyspiel = pytest.importorskip("pyspiel", reason="the openspiel extra is not installed")
 
@@ -499,6 +502,13 @@ def test_a_benchmark_counts_the_games_that_a_bot_solves(max_steps):
     solved, seconds = solve("fifteen", "2x2", 6, max_steps, lambda _: Expert())
     assert solved == sum(length <= max_steps for length in lengths)
     assert seconds >= 0
+
+
+def test_a_benchmark_has_the_rates_of_both_searches():
+    rows = json.loads(CliRunner().invoke(main, ["bench", "rates", "--seconds", "0.0001", "--json"]).stdout)
+    assert [row["by"] for row in rows] == ["MCTSBot, C++"] * 2 + ["native"] * 3
+    assert all(row["one"] > 0 for row in rows)
+    assert [row["both"] > 0 for row in rows] == [False] * 2 + [True] * 3
 
 
 def test_python_mcts_runs():

@@ -276,8 +276,12 @@ def test_untangle_by_the_paper_s_names(make):
     assert seen["cursor_pos"].tolist() == [seen["pts"][axis][session.observe()["cursor_point"]] for axis in "xy"]
     held, session = state(make, "untangle", "5#5", "SELECT", "DOWN")
     assert held["cursor_pos"].tolist() == session.observe()["held_position"].tolist()
-    space = make("untangle", obs_type="puzzle_state", params="5#5").observation_space["pts"]
+    whole = make("untangle", obs_type="puzzle_state", params="5#5").observation_space
+    space = whole["pts"]
     assert space["x"] == space["y"]
+    # The cursor is where a point may be.
+    for side in ("low", "high"):
+        assert set(getattr(whole["cursor_pos"], side)) == set(getattr(space["x"], side))
     at_the_edge, _ = state(make, "untangle", "5#5", "SELECT", *["LEFT"] * 12)
     assert at_the_edge["cursor_pos"][0] == 0
 

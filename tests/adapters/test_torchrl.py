@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 from torchrl.envs.utils import check_env_specs, step_mdp
 
 import puzzleport as pp
 from puzzleport.adapters.torchrl import PuzzleEnv, masked_env
+from puzzleport.cli import main
 
 
 @pytest.mark.parametrize("make", [PuzzleEnv, masked_env])
@@ -140,3 +144,13 @@ def test_wrong_actions_are_refused_and_the_games_go_on(wrong):
     assert env.step(data.set("action", torch.zeros(4, dtype=torch.int64)))["next", "reward"].shape == (4, 1)
     with pytest.raises(NotImplementedError, match="all games are stepped together"):
         env.step(data.set("_step", torch.tensor([True, False, True, True])))
+
+
+def test_its_benchmark_measures_what_it_says():
+    rows = json.loads(
+        CliRunner()
+        .invoke(main, [*["bench", "torchrl", "--seconds", "0.0001", "--json", "--puzzle"], "net,fifteen"])
+        .stdout
+    )
+    assert [row["puzzle"] for row in rows] == ["net", "fifteen", "geometric mean"]
+    assert all(row[rate] > 0 for row in rows for rate in ("batch", "floor", "env"))

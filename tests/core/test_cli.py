@@ -609,6 +609,22 @@ def test_record_writes_mp4(run, tmp_path):
     assert (tmp_path / "a.mp4").read_bytes()[4:8] == b"ftyp"
 
 
+def test_a_film_has_the_whole_picture_but_for_an_odd_line(tmp_path):
+    """The codec takes even sizes only."""
+    video = pytest.importorskip("imageio_ffmpeg", reason="MP4 needs the extra video")
+    from puzzleport.animation import save_film
+
+    picture = np.zeros((65, 99, 3), np.uint8)
+    picture[:, 49:] = 255
+    assert save_film([picture] * 3, tmp_path / "odd.mp4") == 3
+    frames = video.read_frames(str(tmp_path / "odd.mp4"))
+    assert next(frames)["size"] == (98, 64)
+    shown = np.frombuffer(next(frames), np.uint8).reshape(64, 98, 3)
+    assert shown[:, :45].max() < 30
+    assert shown[:, 53:].min() > 225
+    frames.close()
+
+
 @pytest.mark.parametrize("policy", ["random", "masked", "policies_of_mine:legal"])
 def test_watch_without_a_terminal_tells_how_it_ended(run, policy):
     said = run("watch", policy, "fifteen", "2x2", "--seed", 1, "--where", "terminal").stdout
@@ -709,8 +725,9 @@ def test_a_table_in_parts_has_every_column_once_and_the_first_two_in_each(width)
     from puzzleport.cli.common import in_parts
 
     names = [letter * size for letter, size in zip("abcdefghi", (3, 4, 40, 45, 5, 5, 41, 6, 3), strict=True)]
-    table = Table(*names)
+    table = Table(*names, title="of all")
     table.add_row(*names)
+    assert [part.title for part in in_parts(table, width)] == ["of all", *[None] * (len(in_parts(table, width)) - 1)]
     parts = [[str(column.header) for column in part.columns] for part in in_parts(table, width)]
     assert all(part[:2] == names[:2] and part[2:] for part in parts)
     assert [name for part in parts for name in part[2:]] == names[2:]

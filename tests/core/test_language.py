@@ -223,6 +223,17 @@ def test_a_move_that_cannot_be_made_changes_nothing_and_is_told_why(
         assert game.session.hash() == before
 
 
+def test_a_region_is_coloured_and_cleared_again() -> None:
+    with Dialogue("map", "3x3n5de", seed=1) as game:
+        before = game.session.observe()["colours"].tolist()
+        assert before[3] == 0
+        for colour in (2, 4):
+            game.say(f"G3={colour}")
+            assert game.session.observe()["colours"].tolist() == [*before[:3], colour, before[4]]
+        assert game.say("G3=.").moves == ("G3=.",)
+        assert game.session.observe()["colours"].tolist() == before
+
+
 def test_a_message_stops_at_its_first_problem() -> None:
     with Dialogue("slant", "5x5de", seed=1) as game:
         reply = game.say("R1C1=/\nR9C9=/\nR1C2=/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 import puzzleport as pp
@@ -81,6 +82,21 @@ def test_a_board_that_breaks_a_rule_is_told_so(which: str) -> None:
                 told.update(game.broken_rules())
         for pattern in wanted:
             assert any(re.search(pattern, one) for one in told), (pattern, told)
+
+
+def test_three_in_a_line_are_named_by_the_first_and_the_last() -> None:
+    with Dialogue("unruly", game_id="6x6dt#1") as game:
+        free = game.session.observe()["colours"] == 0
+        for way, (dy, dx) in {"row": (0, 1), "column": (1, 0)}.items():
+            y, x = next(
+                (y, x)
+                for y, x in np.argwhere(free[: 6 - 2 * dy, : 6 - 2 * dx])
+                if all(free[y + i * dy, x + i * dx] for i in range(3))
+            )
+            places = [f"R{y + i * dy + 1}C{x + i * dx + 1}" for i in range(3)]
+            with Dialogue("unruly", game_id="6x6dt#1") as fresh:
+                told = fresh.say("; ".join(f"{place}=B" for place in places)).problems
+                assert f"{places[0]} to {places[2]} are three B in a line" in told, way
 
 
 def test_flags_are_counted_by_what_is_open() -> None:

@@ -189,6 +189,54 @@ def test_a_cell_sees_the_walls_around_it():
         assert np.array_equal(ours, theirs)
 
 
+def test_a_cell_sees_the_lines_around_it_where_there_are_fewer_lines_than_cells():
+    """At the rim there is none."""
+    with pp.Session("pearl", "5x6de", seed=2) as session:
+        session.solve()
+        fields = session.observe()
+        of = network.numbers(session.layout, fields)
+    board = sight.read_board("pearl", "5x6de")
+    seen = [np.where(column.items >= 0, of[column.items], 0).reshape(6, 5) for column in board.columns]
+    flat, upright = (
+        np.pad(fields["horizontal_lines"], ((0, 0), (1, 1))),
+        np.pad(fields["vertical_lines"], ((1, 1), (0, 0))),
+    )
+    for line in (flat[:, :-1], flat[:, 1:], upright[:-1], upright[1:]):
+        assert any(np.array_equal(one, line) for one in seen)
+
+
+def test_between_two_cells_the_cursor_is_half_in_each():
+    cells, height, width = 12, 3, 4
+    board = sight.read_board("dominosa", "2dt")
+    shape = network.Shape("relative", 0, cells, height, width, cells + network.CURSOR)
+    zeros = {"cell.bias": np.zeros(cells), "side.bias": np.zeros(cells)}
+    zeros |= {"rim": np.zeros((4, cells)), "side.weight": np.zeros((4, cells))}
+    weights = {"cell.weight": np.eye(cells + network.CURSOR, cells), **zeros}
+    with pp.Session("dominosa", "2dt", seed=1) as session:
+        for _ in range(5):
+            seen = session.observe()
+            y, x = int(seen["cursor_y"]), int(seen["cursor_x"])
+            of = network.numbers(session.layout, seen)
+            cursor = [of[column.items] == column.places for column in board.cursor]
+            # Each cell shows which it is, so what is read at the cursor is how much of it is in each.
+            told = network._relative_cells(shape, weights, np.stack([*np.eye(cells), *cursor], axis=-1).ravel(), np)
+            under = np.zeros((height, width))
+            under[y // 2 : (y + 1) // 2 + 1, x // 2 : (x + 1) // 2 + 1] = 1
+            assert np.allclose(told[:cells] / told[:cells].sum(), under.ravel() / under.sum())
+            session.step("RIGHT" if x < 3 else "DOWN")
+        assert (y, x) == (1, 3)
+
+
+def test_fresh_layers_keep_the_length_of_what_they_are_given():
+    """Half of it is lost where negative numbers become 0: so each is made longer by the root of two."""
+    random = np.random.default_rng(0)
+    weights = network.initial(network.Shape("dense", 2, 8), 4, 20, random)
+    for name, layer in {"hidden.0": (20, 8), "hidden.1": (8, 8)}.items():
+        of = weights[f"{name}.weight"]
+        assert of.shape == layer
+        assert np.allclose(of.T @ of, 2 * np.eye(8), atol=1e-5)
+
+
 def test_several_processes_may_add_to_one_table(tmp_path):
     path = tmp_path / "table.csv"
     code = (
