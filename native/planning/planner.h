@@ -61,7 +61,7 @@ bool pz_press(pz_planner *planner, const pz_positions *in, const pz_position *at
 int pz_keep(pz_planner *planner, pz_positions *in, const pz_position *from, int parent, int action, game_state *next,
             int h);
 /* Copy a position to the end of other ones, with a state of its own. */
-int pz_transfer(pz_planner *planner, const pz_position *from, pz_positions *to);
+void pz_transfer(pz_planner *planner, const pz_position *from, pz_positions *to);
 /* Forget all positions but one, which becomes the first. */
 void pz_rewind_to(pz_planner *planner, pz_positions *in, int keep);
 

@@ -76,7 +76,7 @@ void pz_rewind_to(pz_planner *p, pz_positions *in, int keep)
     }
 }
 
-int pz_transfer(pz_planner *p, const pz_position *from, pz_positions *to)
+void pz_transfer(pz_planner *p, const pz_position *from, pz_positions *to)
 {
     const pz_position old = *from;
     pz_position *fresh = add(p, to);
@@ -92,7 +92,6 @@ int pz_transfer(pz_planner *p, const pz_position *from, pz_positions *to)
     fresh->keys = NULL;
     fresh->home = to->n - 1;
     p->here_board = NULL;
-    return to->n - 1;
 }
 
 /* ---- How far it is ---- */

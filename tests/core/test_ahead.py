@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import puzzleport as pp
+from puzzleport._native import lib
 from puzzleport.game_id import episode_seed
 
 DEAR = ("pearl", "5x5de")  # half a millisecond a game: always made ahead
@@ -75,6 +76,20 @@ def test_a_thread_comes_with_the_second_game_and_goes_with_the_session():
     with pp.Episodes(pp.Task(*DEAR, ahead=False)) as episodes:
         games(episodes, 5, seed=1)
         assert other_threads() <= before
+
+
+def test_a_game_that_was_made_for_nothing_is_freed():
+    """A new seed comes while the next game of the old stream is being made."""
+    gc.collect()
+    before = lib.pz_live_pools()
+    episodes = pp.Episodes(pp.Task("pearl", "8x8dt"))
+    for seed in range(3):
+        episodes.start(seed)
+        episodes.start()  # asks for the one after it
+    episodes.close()
+    del episodes
+    gc.collect()
+    assert lib.pz_live_pools() == before
 
 
 def test_nobody_works_while_nobody_resets():

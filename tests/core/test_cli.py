@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
+import itertools
 import json
 import os
 import re
@@ -116,6 +118,11 @@ def run(tmp_path, monkeypatch):
         ("play nothing", "there is no puzzle"),
         ("play fifteen 2x2#x", "must stand behind the #"),
         ("show fifteen 2x", "no parameter string"),
+        ("watch expert fifteen --fps 0", "--fps is a number above 0, not 0"),
+        ("evaluate expert --policy random --puzzle fifteen", "name the agent once: expert or --policy random"),
+        ("verify a.jsonl.gz b.jsonl.gz --publish c.jsonl.gz", "--publish takes one recording"),
+        ("agents verify --agent nobody", "no published agent 'nobody'"),
+        ("demos --puzzle fifteen,net --id a/b-v0", "--id names one dataset, but there are several puzzles"),
         ("record expert fifteen 2x2", "say what to write"),
         ("record expert fifteen 2x2 --png a.png --frames 0", "--frames is a number above 0, not 0"),
         ("record expert fifteen 2x2 --png a.png --fps 0", "--fps is a number above 0 and at most 100, not 0"),
@@ -197,6 +204,18 @@ def test_a_measurement_of_no_time_makes_some_rounds_all_the_same():
     made = []
     assert reset_loop(made.append, 0) > 0
     assert made == [1, 2, 3]
+
+
+def test_a_rate_of_games_is_games_by_the_time_they_took(monkeypatch):
+    """By a clock that goes on by one at each look: one look before each game, one at the start and one at the end."""
+    from puzzleport.benchmark import speed
+
+    looks = itertools.count(100)
+    monkeypatch.setattr(speed.time, "thread_time", lambda: next(looks))
+    rate = speed.generate_loop("fifteen", "2x2", 10)
+    took = next(looks) - 1 - 100
+    assert took > 10
+    assert rate == (took - 2) / took
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux binds a process to cores")
@@ -535,6 +554,67 @@ def test_watch_in_a_terminal_has_colours_and_fits(tmp_path, monkeypatch):
     assert "SOLVED" in seen
 
 
+def test_an_agent_is_watched_at_so_many_steps_a_second(monkeypatch):
+    from rich.console import Console
+
+    from puzzleport.benchmark.playing import Playing
+
+    watch, waits = importlib.import_module("puzzleport.cli.watch"), []
+    monkeypatch.setattr(watch, "console", Console(file=io.StringIO(), force_terminal=True, width=80, height=40))
+    monkeypatch.setattr(watch, "can_draw", lambda _: True)
+    monkeypatch.setattr(watch.time, "sleep", waits.append)
+    states = Playing("expert").follow(pp.Task("fifteen", "2x2"), seed=1)
+    watch._in_terminal(states, "expert", 8.0)
+    assert waits == [1 / 8] * len(pp.Session("fifteen", "2x2", seed=pp.game_id.episode_seed(1, 0)).plan())
+
+
+@pytest.mark.parametrize(("at_once", "by"), [(True, "quit"), (True, "q"), (False, "quit")])
+def test_who_watches_in_a_window_ends_it(monkeypatch, at_once, by):
+    """At any step, or when the game is over and stands."""
+    pygame = pytest.importorskip("pygame", reason="a window needs the extra window")
+    from puzzleport.benchmark.playing import Playing
+    from puzzleport.cli.watch import _in_window
+
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame.display.init()
+    end = {
+        "quit": pygame.event.Event(pygame.QUIT),
+        "q": pygame.event.Event(pygame.KEYDOWN, key=pygame.K_q, unicode="q"),
+    }
+    seen = []
+
+    def states():
+        for session in Playing("expert").follow(pp.Task("fifteen", "2x2"), seed=1):
+            seen.append(session.steps)
+            if at_once == (session.steps == 1) and (at_once or session.ended):
+                pygame.event.post(pygame.event.Event(pygame.VIDEOEXPOSE))
+                pygame.event.post(end[by])
+            yield session
+
+    _in_window(states(), "expert", 1000.0, 64)
+    assert (seen == [0, 1]) == at_once
+    assert pygame.display.get_surface() is None
+
+
+def test_without_a_screen_the_terminal_takes_over_unless_a_window_was_asked_for(monkeypatch, capsys):
+    pytest.importorskip("pygame", reason="a window needs the extra window")
+    from puzzleport.cli.common import in_window_or_terminal
+    from puzzleport.window import NoDisplay
+
+    def fails():
+        raise NoDisplay("the display does not answer")
+
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    done = []
+    for where, window in (("auto", lambda: done.append("window")), ("auto", fails), ("terminal", fails)):
+        in_window_or_terminal(where, window, lambda: done.append("terminal"), "playing")
+    assert done == ["window", "terminal", "terminal"]
+    assert "playing in the terminal, because the display does not answer" in capsys.readouterr().err
+    with pytest.raises(NoDisplay, match="--where terminal needs none"):
+        in_window_or_terminal("window", fails, lambda: done.append("terminal"), "playing")
+    assert len(done) == 3
+
+
 def test_untangle_is_a_drawing_in_the_terminal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     seen, code = in_a_terminal(["play", "untangle", "6", "--seed", "1"], keys=b"q")
@@ -660,6 +740,34 @@ def test_hints_are_in_plain_words_and_come_true(puzzle, params, said):
     assert said in told
     for key in told.rsplit(": ", 1)[1].split(", "):
         assert session.step(key).changed
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "game_id", "said"),
+    [
+        ("net", "2x2:0000", "no hint: the board is as in the solution"),
+        ("rect", "3x2:5_1d", "no hint: rect: solution: The solver finds no unique solution"),
+    ],
+)
+def test_where_no_way_is_known_a_hint_says_why(puzzle, game_id, said):
+    from puzzleport.cli.by_hand import hint
+
+    assert hint(pp.Session(puzzle, game_id=game_id)) == said
+
+
+def test_keys_that_cannot_be_obeyed_are_answered():
+    from puzzleport.cli.by_hand import hint, press
+
+    session = pp.Session("rect", game_id="3x2:5_1d")
+    assert press(session, "v") == "rect: solve: The solver finds no unique solution"
+    assert press(session, "u") == "nothing to take back"
+    solved = pp.Session("fifteen", "2x2", seed=1).solve() and pp.Session("fifteen", "2x2", seed=1)
+    solved.solve()
+    assert hint(solved) == "no hint: the game is over"
+    before = solved.game_id
+    assert press(solved, "n") == f"a new one: {solved.game_id}"
+    assert solved.game_id != before
+    assert solved.status == pp.Status.ONGOING
 
 
 def test_every_puzzle_has_a_hint(puzzle):

@@ -308,6 +308,32 @@ def test_live_views_follow_and_copies_do_not():
     assert np.array_equal(mask, session.mask())
 
 
+def test_the_text_of_a_board_of_triangles_says_what_is_observed():
+    """Loopy's grids that are not of squares are a list of edges; Cube's other solids stand on triangles."""
+    session = pp.Session("loopy", "3x3t1de", seed=1)
+    edges, faces = session.observe()["edge_ends"], session.observe()["edge_faces"]
+    text, seen = session.text().splitlines(), session.observe()
+    for at, ((x, y), (to_x, to_y)) in enumerate(edges.tolist()):
+        a, b = faces[at].tolist()
+        assert f"edge {at} from {x},{y} to {to_x},{to_y}, faces {a} and {b}: undecided" in text
+    (x, y), (to_x, to_y) = edges[seen["cursor_edge"]].tolist()
+    assert f"cursor on the edge from {x},{y} to {to_x},{to_y}" in text
+    for params in ("t3x3", "o2x3"):
+        session = pp.Session("cube", params, seed=1)
+        for step in range(4):
+            seen, text = session.observe(), session.text().splitlines()
+            rows = [line.replace("[", " ").replace("]", " ")[1::3] for line in text[: len(seen["blue"])]]
+            told = [[-1 if sign == " " else int(sign in "AV") for sign in row] for row in rows]
+            assert told == seen["blue"].tolist()
+            row, column = seen["position"]
+            assert text[row][3 * column] == "["
+            for face, blue in enumerate(seen["faces"].tolist()):
+                ending = ": blue" if blue else ": plain"
+                (line,) = [line for line in text if line.split(":")[0].split(" (")[0] == f"face {face}"]
+                assert line.endswith(ending)
+            session.step(int(np.flatnonzero(session.mask())[step % session.mask().sum()]))
+
+
 def test_native_memory_goes_with_the_last_reference():
     from puzzleport._native import lib
 
