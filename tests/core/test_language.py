@@ -51,6 +51,35 @@ def test_a_board_holds_every_field(name: str, params: str) -> None:
             session.act(int(random_.choice(legal)))
 
 
+@pytest.mark.parametrize(
+    ("name", "game_id", "written", "instead", "problems"),
+    [
+        ("tents", "4x4de#1", "clues: 1 0 1 1", "clues: 1 0 x 1", ["column_clues: 'x' is no number"]),
+        ("tents", "4x4de#1", "clues: 1 0 1 1", "clues: 1 0 9 1", ["column_clues: 4 values from 0 to 2 belong here"]),
+        ("tents", "4x4de#1", "clues: 1 0 1 1", "clues: 1 0 1", ["column_clues: 4 values from 0 to 2 belong here"]),
+        (
+            "tents",
+            "4x4de#1",
+            "R4 .  T",
+            "R4 .  Q",
+            ["R4C2: 'Q' is no symbol of this board", "the board must show marks"],
+        ),
+        ("tents", "4x4de#1", "R4 .  T  .  .\n", "", ["trees marks: the board has 4 rows of 4 places"]),
+        ("filling", "2x3#1", "1' 3'", "3' 3'", ["part of the board cannot be reached with moves"]),
+        ("fifteen", "2x2#1", "R1", "R1", ["a board does not say how it was reached: answer with moves"]),
+    ],
+)
+def test_a_board_that_is_no_answer_is_told_why(
+    name: str, game_id: str, written: str, instead: str, problems: list[str]
+) -> None:
+    with Dialogue(name, game_id=game_id) as game:
+        board = game.board()
+    assert written in board
+    judged = verdict(name, game_id, board.replace(written, instead))
+    assert list(judged.problems[: len(problems)]) == problems
+    assert (judged.solved, judged.score) == (False, 0.0)
+
+
 @pytest.mark.parametrize(("name", "params"), LEVELS)
 def test_the_expert_solves_in_words_and_garbage_gets_nothing(name: str, params: str) -> None:
     with Dialogue(name, params, seed=5) as dialogue:

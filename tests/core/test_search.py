@@ -368,3 +368,17 @@ def test_a_player_with_threads_solves_and_goes_on_with_its_trees():
     for wrong in (0, -1, "two", 1000):
         with pytest.raises(pp.UnknownOption):
             search.mcts(session, threads=wrong)
+
+
+def test_a_tree_that_followed_its_plan_to_the_end_goes_back_to_where_it_began():
+    session = pp.Session("fifteen", "2x2", seed=1)
+    start, tree = session.clone(), search.Tree(session)
+    tree.simulate(2000, 50)
+    while not session.ended:
+        session.act(tree.result.plan[0])
+        assert tree.follow(session)
+    assert session.status == pp.Status.SOLVED
+    assert tree.result.plan == ()
+    assert tree.follow(start)
+    tree.simulate(2000, 50)
+    assert follow(start, tree.result.plan) == pp.Status.SOLVED
