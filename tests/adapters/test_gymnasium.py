@@ -497,6 +497,27 @@ def test_vector_mistakes():
     envs.close()
 
 
+def test_a_vector_environment_shows_its_games_until_it_is_closed():
+    envs = adapter.PuzzleVectorEnv("net", "2x2", 3, render_mode="ansi", width=48, height=40)
+    envs.reset(seed=1)
+    assert envs.render() == tuple(pp.Session("net", "2x2", seed).text() for seed in (1, 2, 3))
+    envs.render_mode = "rgb_array"
+    for seed, picture in enumerate(envs.render(), start=1):
+        assert np.array_equal(picture, pp.Session("net", "2x2", seed).pixels(48, 40))
+    envs.render_mode = None
+    with pytest.warns(UserWarning, match="render needs a render_mode"):
+        assert envs.render() is None
+    with pytest.raises(pp.UnknownOption, match="unknown reset options \\['where'\\]; there is reset_mask"):
+        envs.reset(options={"where": 1})
+    envs.close()
+    with pytest.raises(gym.error.ClosedEnvironmentError, match="was closed"):
+        envs.reset()
+    single = adapter.PuzzleEnv("net", "2x2")
+    single.reset(seed=1)
+    with pytest.warns(UserWarning, match="render needs a render_mode"):
+        assert single.render() is None
+
+
 def test_gymnasium_wrappers_fit():
     envs = gym.wrappers.vector.RecordEpisodeStatistics(adapter.PuzzleVectorEnv("fifteen", "2x2", 4))
     envs.reset(seed=1)

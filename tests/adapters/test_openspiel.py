@@ -334,6 +334,34 @@ def test_bounds_of_what_a_game_pays():
 # ---- observers
 
 
+@pytest.mark.parametrize("race", [False, True])
+def test_nothing_is_private_and_nothing_is_seen_before_the_instance_is_drawn(race):
+    if race:
+        from puzzleport.adapters import openspiel_race
+
+        game = pyspiel.load_game(openspiel_race.game_name("net"), {"params": "2x2", "instances": 3})
+    else:
+        game = easiest("net", instances=3)
+    state = game.new_initial_state()
+    private = game.make_py_observer(
+        pyspiel.IIGObservationType(public_info=False, perfect_recall=False, private_info=pyspiel.PrivateInfoType.NONE)
+    )
+    with pytest.raises(pyspiel.SpielError, match="the instance is not drawn yet"):
+        state.session(0) if race else state.session
+    seen = game.make_py_observer()
+    seen.set_from(state, 0)
+    assert not seen.tensor.any()
+    state.apply_action(1)
+    private.set_from(state, 0)
+    assert (private.tensor, private.dict, private.string_from(state, 0)) == (None, {}, "")
+    seen.set_from(state, 0)
+    assert seen.tensor.any()
+    with pytest.raises(ValueError, match=r"takes no parameters, but was given \{'wide': 1\}"):
+        game.make_py_observer(None, {"wide": 1})
+    with pytest.raises(pyspiel.SpielError, match="a puzzle starts from its seed"):
+        game.new_initial_state("R1C1")
+
+
 def test_the_observer_fills_one_tensor_in_place():
     from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
 
