@@ -267,7 +267,12 @@ def existing() -> Copy:
 
 def combine() -> None:
     """Write the record of what has run so far."""
-    options = [f"--rcfile={COVERAGE / 'coveragerc'}", "--keep", "--quiet"]
+    options = [
+        f"--rcfile={COVERAGE / 'coveragerc'}",
+        "--append",
+        "--keep",
+        "--quiet",
+    ]  # what earlier runs have told, too
     subprocess.run([sys.executable, "-m", "coverage", "combine", *options], cwd=COVERAGE, check=True)
     with RECORD.open("wb") as target:
         pickle.dump(vars(collect(existing(), COVERAGE / "data")), target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import shlex
@@ -261,6 +262,17 @@ def test_a_region_is_coloured_and_cleared_again() -> None:
             assert game.session.observe()["colours"].tolist() == [*before[:3], colour, before[4]]
         assert game.say("G3=.").moves == ("G3=.",)
         assert game.session.observe()["colours"].tolist() == before
+
+
+def test_every_value_can_follow_every_other() -> None:
+    """Of Magnets one key goes round the poles, another marks: some values take a mixture of both."""
+    with Dialogue("magnets", "3x3deS", seed=1) as game:
+        field, place = "poles", (0, 1)
+        layer = game.grammar.layers[field]
+        for before, after in itertools.permutations([*layer.signs, "."], 2):
+            assert game.say(f"R1C2={before}").moves == (f"R1C2={before}",)
+            assert game.say(f"R1C2={after}").moves == (f"R1C2={after}",)
+            assert layer.write(game.session.observe()[field][place]) == after.replace(".", "")
 
 
 def test_a_message_stops_at_its_first_problem() -> None:
