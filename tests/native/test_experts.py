@@ -193,6 +193,19 @@ def test_larger_than_what_can_be_listed(puzzle, params):
     assert session.status == pp.Status.SOLVED
 
 
+def test_boxes_too_many_to_follow_are_drawn_at_random():
+    """Up to 30 balls among 256 squares: after a few shots the expert knows only that there are more boxes than it drew."""
+    session = pp.Session("blackbox", "w16h16m20M30", 1, undo=False)
+    said = set()
+    while not any("more than" in purpose for purpose in said):
+        action, purpose = next_key(session)
+        said.add(purpose)
+        assert session.step(action).changed
+        assert np.count_nonzero(session.observe()["shots"]) < 8
+    assert len(said) > 1
+    assert purpose == "the shot that tells most, more than 1024 boxes are possible"
+
+
 @pytest.mark.parametrize("puzzle", OPEN)
 def test_open_puzzles_follow_the_plan(puzzle):
     session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, 5)
