@@ -568,7 +568,7 @@ def test_an_agent_is_watched_at_so_many_steps_a_second(monkeypatch):
     assert waits == [1 / 8] * len(pp.Session("fifteen", "2x2", seed=pp.game_id.episode_seed(1, 0)).plan())
 
 
-@pytest.mark.parametrize(("at_once", "by"), [(True, "quit"), (True, "q"), (False, "quit")])
+@pytest.mark.parametrize(("at_once", "by"), [(True, "quit"), (True, "q"), (False, "quit"), (False, "q")])
 def test_who_watches_in_a_window_ends_it(monkeypatch, at_once, by):
     """At any step, or when the game is over and stands."""
     pygame = pytest.importorskip("pygame", reason="a window needs the extra window")
@@ -583,16 +583,20 @@ def test_who_watches_in_a_window_ends_it(monkeypatch, at_once, by):
     }
     seen = []
 
+    def leave():
+        pygame.event.post(pygame.event.Event(pygame.VIDEOEXPOSE))
+        pygame.event.post(end[by])
+
     def states():
         for session in Playing("expert").follow(pp.Task("fifteen", "2x2"), seed=1):
-            seen.append(session.steps)
-            if at_once == (session.steps == 1) and (at_once or session.ended):
-                pygame.event.post(pygame.event.Event(pygame.VIDEOEXPOSE))
-                pygame.event.post(end[by])
+            seen.append(session.status)
+            if at_once and session.steps == 1:
+                leave()
             yield session
+        leave()
 
     _in_window(states(), "expert", 1000.0, 64)
-    assert (seen == [0, 1]) == at_once
+    assert (seen[-1] == pp.Status.SOLVED) == (len(seen) > 2) == (not at_once)
     assert pygame.display.get_surface() is None
 
 
