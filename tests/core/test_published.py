@@ -104,6 +104,16 @@ def test_a_damaged_file_is_an_error_of_one_line(agent_file):
         published.read(agent_file.with_name("nothing.safetensors"))
 
 
+@pytest.mark.parametrize("name", ["policy.weight", "hidden.1.bias", "item"])
+def test_a_file_that_lacks_weights_is_refused(agent_file, name):
+    agent = published.read(agent_file)
+    rest = {one: of for one, of in agent.weights.items() if one != name}
+    about = {"puzzle": agent.puzzle, "params": agent.params, "actions": agent.actions}
+    published.write(agent_file, agent.shape, rest, **about)
+    with pytest.raises(ValueError, match="the weights do not fit net 2x2"):
+        published.read(agent_file)
+
+
 def test_a_file_is_a_policy_by_its_name(agent_file):
     result = evaluate(str(agent_file), "net", "2x2", episodes=5, seed=0, max_steps=50)
     again = evaluate(published.read(agent_file), "net", "2x2", episodes=5, seed=0, max_steps=50)
@@ -235,6 +245,8 @@ def test_fresh_layers_keep_the_length_of_what_they_are_given():
         of = weights[f"{name}.weight"]
         assert of.shape == layer
         assert np.allclose(of.T @ of, 2 * np.eye(8), atol=1e-5)
+    wide = network.initial(network.Shape("axial", 1, 8, 3, 3, 5), 4, 50, random)["block.0.inside.weight"]
+    assert np.allclose(wide @ wide.T, 2 * np.eye(8), atol=1e-5)
 
 
 def test_several_processes_may_add_to_one_table(tmp_path):
