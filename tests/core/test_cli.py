@@ -581,7 +581,8 @@ def test_who_watches_in_a_window_ends_it(monkeypatch, at_once, by):
         "quit": pygame.event.Event(pygame.QUIT),
         "q": pygame.event.Event(pygame.KEYDOWN, key=pygame.K_q, unicode="q"),
     }
-    seen = []
+    seen, drawn, flip = [], [], pygame.display.flip
+    monkeypatch.setattr(pygame.display, "flip", lambda: drawn.append(flip()))
 
     def leave():
         pygame.event.post(pygame.event.Event(pygame.VIDEOEXPOSE))
@@ -597,6 +598,8 @@ def test_who_watches_in_a_window_ends_it(monkeypatch, at_once, by):
 
     _in_window(states(), "expert", 1000.0, 64)
     assert (seen[-1] == pp.Status.SOLVED) == (len(seen) > 2) == (not at_once)
+    # Each state after the first, and at the end once more and where the window asks for it.
+    assert at_once or len(drawn) >= len(seen) + 1
     assert pygame.display.get_surface() is None
 
 
