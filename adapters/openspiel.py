@@ -175,6 +175,7 @@ class SeededGame(pyspiel.Game):
 
     task: pp.Task
     instances: int
+    made = False
 
     def _root(self, instance: int) -> pp.Session:
         return self.task.session(None if self.task.seed is None else self.task.seed + instance)
@@ -207,6 +208,12 @@ class SeededGame(pyspiel.Game):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SeededGame:
         return self
+
+    def __repr__(self) -> str:
+        # Where the constructor has failed there is no game in C++: who shows it with a traceback would end the process.
+        return str(super().__repr__()) if self.made else f"<a {type(self).__name__} that could not be made>"
+
+    __str__ = __repr__
 
 
 def _load_game(text: str) -> Any:  # noqa: ANN401 (pyspiel is untyped)
@@ -248,6 +255,7 @@ class PuzzleGame(SeededGame):
         )
         stepwise = self.follows_play or rewards.step != 0
         super().__init__(_game_type(about, chance=bool(self.instances), stepwise=stepwise), info, given)
+        self.made = True
 
     def _start_of_pay(self, instance: int) -> GamePay:
         pay = self.task.pay()

@@ -86,6 +86,7 @@ class RaceGame(openspiel.SeededGame):
             max_game_length=PLAYERS * self.max_steps,
         )
         super().__init__(_game_type(about, chance=bool(self.instances)), info, given)
+        self.made = True
 
     def _state(self) -> RaceState:
         return RaceState(self)

@@ -21,6 +21,7 @@ from puzzleport.cli import main
 pyspiel = pytest.importorskip("pyspiel", reason="the openspiel extra is not installed")
 
 import puzzleport.adapters.openspiel as openspiel  # noqa: E402
+import puzzleport.adapters.openspiel_race as openspiel_race  # noqa: E402
 from tests.conftest import levels  # noqa: E402
 
 PLAYTHROUGHS = Path(__file__).parent / "playthroughs"
@@ -171,6 +172,16 @@ def test_wrong_parameters_are_ordinary_errors(text, words):
     with pytest.raises(pyspiel.SpielError, match=words):
         pyspiel.load_game(text)
     assert load("net", params="2x2").new_initial_state().legal_actions()
+
+
+@pytest.mark.parametrize("kind", [openspiel.PuzzleGame, openspiel_race.RaceGame])
+def test_a_game_that_could_not_be_made_can_be_shown(kind):
+    """As debuggers and tracebacks with local variables do."""
+    game = next(iter(kind.__subclasses__()))
+    unmade = game.__new__(game)
+    with pytest.raises(pyspiel.SpielError):
+        unmade.__init__({"params": "99x"})
+    assert repr(unmade) == str(unmade) == f"<a {game.__name__} that could not be made>"
 
 
 def test_a_constructor_of_its_own_checks_as_loading_does():
