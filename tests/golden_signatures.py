@@ -1,4 +1,4 @@
-"""The defaults of what can be called: ``python -m tests.golden_signatures`` writes tests/golden/signatures.txt anew."""
+"""How everything can be called: ``python -m tests.golden_signatures`` writes tests/golden/signatures.txt anew."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ def modules() -> list[ModuleType]:
     return [importlib.import_module(f"puzzleport.{name}".removesuffix(".__init__")) for name in names]
 
 
-def defaults(found: object) -> str:
-    """The parameters that may be left out, and what they are then."""
+def form(found: object) -> str:
+    """How it is called: the parameters by name, which of them by name alone, and what they are when they are left out."""
     try:
-        parameters = inspect.signature(found).parameters.values()  # type: ignore[arg-type]
+        signature = inspect.signature(found)  # type: ignore[arg-type]
     except (TypeError, ValueError):  # not to be called, or not written in Python
         return ""
-    told = [f"{one.name}={one.default}" for one in parameters if one.default is not inspect.Parameter.empty]
-    return re.sub(r" (at 0x|from ')[^ >]*", "", ", ".join(told))  # where something lies differs
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()]
+    told = str(inspect.Signature(plain))
+    return re.sub(r" (at 0x|from ')[^ >]*", "", told)  # where something lies differs
 
 
 def lines_of(module: ModuleType) -> Iterator[str]:
-    """One line for each public function, class and method of a module that has defaults."""
+    """One line for each public function, class and method of a module."""
     for name, found in sorted(vars(module).items()):
         if name.startswith("_") or getattr(found, "__module__", None) != module.__name__:
             continue
@@ -43,8 +44,8 @@ def lines_of(module: ModuleType) -> Iterator[str]:
             public = {f"{name}.{method}": call for method, call in vars(found).items() if not method.startswith("_")}
             calls |= {path: getattr(call, "__func__", call) for path, call in public.items()}  # also class methods
         for path, call in sorted(calls.items()):
-            if told := defaults(call):
-                yield f"{module.__name__}.{path}: {told}"
+            if told := form(call):
+                yield f"{module.__name__}.{path}{told}"
 
 
 def text() -> str:

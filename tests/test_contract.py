@@ -82,7 +82,7 @@ ALIASES = {
 
 
 def test_defaults_are_what_they_were():
-    """A default is a promise to those who leave it out. After a wanted change: `make golden`."""
+    """Names, order and defaults of parameters are promises to those who call. After a wanted change: `make golden`."""
     assert golden_signatures.text().splitlines() == golden_signatures.PATH.read_text().splitlines()
 
 

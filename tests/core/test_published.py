@@ -326,3 +326,27 @@ def test_the_command_line_knows_them():
     result = CliRunner().invoke(main, ["evaluate", "--policy", "published", "--puzzle", "net", "--level", "7x7"])
     assert result.exit_code == 2
     assert "there is no published agent for net 7x7" in result.output
+
+
+def test_a_picture_is_seen_in_squares_and_as_shares_of_white():
+    """By plain loops: each square of a picture, then of what was made of it, is one product; what is below 0 is cut off."""
+    random, size = np.random.default_rng(1), network.PICTURE
+    shape = network.Shape("pixels", 1, 8, size, size, 3)
+    weights = network.initial(shape, 4, size * size * 3, random)
+    weights = {name: one + random.normal(scale=0.1, size=one.shape).astype(np.float32) for name, one in weights.items()}
+    picture = random.integers(256, size=(size, size, 3))
+    now = picture / 255.0
+    for number, (side, made) in enumerate(network.SQUARES):
+        count = now.shape[0] // side
+        after = np.zeros((count, count, made))
+        for y in range(count):
+            for x in range(count):
+                square = now[y * side : (y + 1) * side, x * side : (x + 1) * side].ravel()
+                after[y, x] = np.maximum(
+                    square @ weights[f"square.{number}.weight"] + weights[f"square.{number}.bias"], 0
+                )
+        now = after
+    expected = np.maximum(now.ravel() @ weights["hidden.0.weight"] + weights["hidden.0.bias"], 0)
+    found = network.represent(shape, weights, picture.ravel())
+    assert expected.max() > 0.1
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
