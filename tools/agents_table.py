@@ -395,7 +395,7 @@ def charts(rows: list[Row], level: str) -> None:
         axes.set_xlabel(what)
     both[0].set_xscale("log")
     both[0].set_ylabel("% of validation games within the bound")
-    for name in {one["recipe"] for one in curves}:
+    for name in dict.fromkeys(one["recipe"] for one in curves):  # a set would draw another file every time
         both[1].plot([], [], color=kinds[name], label=name)
     both[1].legend(loc="lower right")
     figure.savefig(folder / "agents-curves.svg", **keep)
