@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 from contextlib import suppress
 from pathlib import Path
 
+import cffi
 import pytest
 
 import puzzleport as pp
@@ -68,20 +68,18 @@ def test_sessions_come_and_go_without_a_trace(puzzle):
 
 def test_freed_sessions_leave_no_byte_of_the_heap():
     """Too little for the resident size to show: a hundred bytes of each would be seen here."""
-    mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
-    if mallinfo is None:
-        pytest.skip("glibc before 2.33 does not tell what is taken")
-
-    class Taken(ctypes.Structure):
-        _fields_ = [(str(at), ctypes.c_size_t) for at in range(10)]
-
-    mallinfo.restype = Taken
+    ffi = cffi.FFI()
+    names = "arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost"
+    ffi.cdef(f"struct mallinfo2 {{ size_t {names}; }}; struct mallinfo2 mallinfo2(void);")
+    heap = ffi.dlopen(None)
+    if not hasattr(heap, "mallinfo2"):
+        pytest.skip("only glibc from 2.33 on tells what is taken")
     session = pp.Session("fifteen", "2x2", seed=1)
 
     def taken() -> int:
         for _ in range(500):
             session.clone().close()
-        return int(getattr(mallinfo(), "7"))  # bytes in use
+        return int(heap.mallinfo2().uordblks)  # bytes in use
 
     taken()
     # What else the process does in between may take some, but not each time.
