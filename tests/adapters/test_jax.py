@@ -69,29 +69,34 @@ def test_scan_equals_batch_bit_for_bit(puzzle):
     ended = 0
     for chunk in range(STEPS // CHUNK):
         (handle, mask), seen = play(handle, mask, jax.random.key(chunk))
-        actions, timesteps = plain(seen)
+        actions, now = plain(seen)
+        steps = []
         for at in range(CHUNK):
-            now = jax.tree.map(lambda array, at=at: array[at], timesteps)
             paid = episodes.step(actions[at])
             result = episodes.batch.result
-            same(now.observation, episodes.observation(copy=False))
-            same(now.mask, result.mask)
-            same(now.reward, paid.astype(np.float32))
-            same(now.terminated, result.ended == 1)
-            same(now.truncated, result.ended == 2)
-            same(now.solved, result.status > 0)
-            same(now.length, result.steps)
-            returns += now.reward
-            same(now.episode_return, returns)
             over = result.ended != 0
+            returns += paid.astype(np.float32)
+            steps.append(
+                {
+                    "observation": episodes.observation(),
+                    "mask": result.mask.copy(),
+                    "reward": paid.astype(np.float32),
+                    "terminated": result.ended == 1,
+                    "truncated": result.ended == 2,
+                    "solved": result.status > 0,
+                    "length": result.steps.copy(),
+                    "episode_return": returns.copy(),
+                }
+            )
             returns[over] = 0
             for slot in np.flatnonzero(over):
-                last = jax.tree.map(lambda array, slot=slot: array[slot], now.final_observation)
+                last = jax.tree.map(lambda array, at=at, slot=slot: array[at, slot], now.final_observation)
                 same(last, episodes.final_observation(slot))
-                same(now.final_mask[slot], episodes.batch.final[1][slot])
-            for slot in np.flatnonzero(~over):
-                same(now.final_mask[slot], result.mask[slot])
+                same(now.final_mask[at, slot], episodes.batch.final[1][slot])
+            same(now.final_mask[at, ~over], result.mask[~over])
             ended += int(over.sum())
+        for name, values in jax.tree.map(lambda *each: np.stack(each), *steps).items():
+            same(getattr(now, name), values, name)
     assert ended
 
 
