@@ -135,6 +135,25 @@ def reset_loop(reset: Callable[[int], object], seconds: float) -> float:
     return 1e6 * (time.thread_time() - started) / number
 
 
+def resets_in_play(env: gym.Env[Any, Any], seconds: float) -> float:
+    """Resets a second of waiting for them, by the clock, each after 1,000 random steps, on an environment that is closed then."""
+    base: PuzzleEnv = env.unwrapped  # type: ignore[assignment]
+    with contextlib.closing(env):
+        actions = np.random.default_rng(1).integers(len(base.action_names), size=1000).tolist()
+        env.reset(seed=1)
+        waited, rounds, end = 0.0, 0, time.perf_counter() + 2 * seconds
+        while time.perf_counter() < end or rounds < 5:
+            for action in actions:
+                _, _, terminated, truncated, _ = env.step(action)
+                if terminated or truncated:
+                    env.reset()
+            started = time.perf_counter()
+            env.reset()
+            waited += time.perf_counter() - started
+            rounds += 1
+    return rounds / waited
+
+
 def wait_for_reset(puzzle: str, params: str, seconds: float, ahead: bool) -> float:
     """Microseconds by the clock until a reset returns, when there was time to make its game: the median."""
     waits = []
@@ -183,17 +202,24 @@ class Beside:
     """Steps a second with a picture of 128 x 128."""
     resets: float
     """Resets a second, one game of a stream after the other, none of them made ahead."""
+    resets_in_play: float
+    """Resets a second of waiting for them, by the clock, each after 1,000 steps: dear games were made ahead meanwhile."""
     yardstick: float
     """What told how fast the machine is."""
 
     def times(self, what: str) -> float:
         """How many times as fast as the paper's implementation would be on this machine."""
-        paper = paper_speed.rates()[self.puzzle][what] * self.yardstick / paper_speed.YARDSTICK[what]
+        kind = BESIDE[what]
+        paper = paper_speed.rates()[self.puzzle][kind] * self.yardstick / paper_speed.YARDSTICK[kind]
         return float(getattr(self, what)) / paper
 
     def figures(self) -> dict[str, Any]:
         """All of it, with what it is beside the paper's."""
-        return {**asdict(self), **{f"{kind}_times": self.times(kind) for kind in paper_speed.YARDSTICK}}
+        return {**asdict(self), **{f"{what}_times": self.times(what) for what in BESIDE}}
+
+
+BESIDE = {"env": "env", "pictures": "pictures", "resets": "resets", "resets_in_play": "resets"}
+"""Each figure of a ``Beside``, and what of the paper's implementation it is compared with."""
 
 
 def measure_beside(puzzle: str, seconds: float) -> Beside:
@@ -215,6 +241,7 @@ def measure_beside(puzzle: str, seconds: float) -> Beside:
             env=env_loop(made(), seconds),
             pictures=env_loop(made(observation="pixels"), seconds),
             resets=resets(),
+            resets_in_play=resets_in_play(made(), seconds),
             yardstick=paper_speed.yardstick(seconds / 2),
         )
     )

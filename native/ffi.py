@@ -130,6 +130,8 @@ int pz_search_new(pz_session *session, int max_nodes, uint64_t seed, pz_search *
 void pz_search_free(pz_search *search);
 int pz_search_reroot(pz_search *search, pz_session *session, int *known);
 int pz_search_simulate(pz_search *search, int simulations, int rollout_depth, double c, double discount, int stop);
+int pz_forest_simulate(pz_search **trees, int n, int simulations, int rollout_depth, double c, double discount,
+    int stop);
 int pz_search_select(pz_search *search, int k, double c, double discount, pz_selection *selection);
 int pz_search_expand(pz_search *search, const pz_selection *selection, const float *priors, int64_t n_priors,
                      const float *values, int64_t n_values, double discount);

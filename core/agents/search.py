@@ -13,9 +13,7 @@ its tree from move to move and has the methods of an OpenSpiel bot.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -87,6 +85,15 @@ def _number(name: str, value: object) -> float:
     return real(value, f"{name} is a number", -1e9, 1e9)
 
 
+def _simulation(
+    simulations: int, rollout_depth: int, c: float, discount: float, stop: bool
+) -> tuple[int, int, float, float, bool]:
+    """The options of simulations, as C takes them."""
+    wanted = whole(simulations, "simulations", 0, MAX_LIMIT)
+    depth = whole(rollout_depth, "rollout_depth", 0, MAX_DEPTH)
+    return wanted, depth, _number("c", c), _number("discount", discount), bool(stop)
+
+
 def _session(state: Session | HasSession) -> Session:
     return state if isinstance(state, Session) else state.session
 
@@ -120,10 +127,8 @@ class Tree:
         self, simulations: int, rollout_depth: int = 100, c: float = 1.4, discount: float = 0.99, stop: bool = True
     ) -> None:
         """UCT with random rollouts; with ``stop`` it ends as soon as a way to the solution is known."""
-        wanted = whole(simulations, "simulations", 0, MAX_LIMIT)
-        depth = whole(rollout_depth, "rollout_depth", 0, MAX_DEPTH)
-        numbers = _number("c", c), _number("discount", discount)
-        self._check(lib.pz_search_simulate(self._handle, wanted, depth, *numbers, bool(stop)))
+        options = _simulation(simulations, rollout_depth, c, discount, stop)
+        self._check(lib.pz_search_simulate(self._handle, *options))
 
     def judge(
         self,
@@ -225,8 +230,6 @@ class Tree:
 
 
 MAX_THREADS = 256
-SLICE = 64
-"""How many simulations a thread of a forest makes before it looks whether it should stop."""
 
 
 class Forest:
@@ -255,25 +258,9 @@ class Forest:
         self, simulations: int, rollout_depth: int = 100, c: float = 1.4, discount: float = 0.99, stop: bool = True
     ) -> None:
         """``Tree.simulate`` in all trees at once, which share the number; with ``stop`` each ends at its own first solution."""
-        simulations = whole(simulations, "simulations", 0, MAX_LIMIT)
-        interrupted = threading.Event()
-
-        def grow(number: int) -> None:
-            tree = self.trees[number]
-            left = simulations // len(self.trees) + (number < simulations % len(self.trees))
-            while left > 0 and not interrupted.is_set():
-                tree.simulate(min(left, SLICE), rollout_depth, c, discount, stop)
-                left -= SLICE
-
-        with ThreadPoolExecutor(len(self.trees)) as pool:
-            others = [pool.submit(grow, number) for number in range(1, len(self.trees))]
-            try:
-                grow(0)  # here: only the main thread hears Ctrl-C
-                for other in others:
-                    other.result()
-            except BaseException:
-                interrupted.set()
-                raise
+        options = _simulation(simulations, rollout_depth, c, discount, stop)
+        trees = ffi.new("pz_search *[]", [tree._handle for tree in self.trees])
+        self.trees[0]._check(lib.pz_forest_simulate(trees, len(self.trees), *options))
 
     @property
     def result(self) -> Result:

@@ -27,7 +27,14 @@ int pz_search_reroot(pz_search *search, pz_session *session, int *known);
 int pz_search_simulate(pz_search *search, int simulations, int rollout_depth, double c, double discount, int stop);
 
 /*
- * The same with an outside judge (PUCT): select up to k leaves, whose observations and masks are written to k records
+ * The same in several trees at once, each in a thread of its own, which share the simulations: results depend on the
+ * number of trees alone.
+ */
+int pz_forest_simulate(pz_search **trees, int n, int simulations, int rollout_depth, double c, double discount,
+                       int stop);
+
+/*
+ * As pz_search_simulate with an outside judge (PUCT): select up to k leaves, whose observations and masks are written to k records
  * and masks; then expand them with a prior for every action and a value each.
  */
 typedef struct pz_selection {

@@ -80,7 +80,7 @@ typedef struct deepening {
     seen *table;
     pz_node **frames;
     int32_t *actions;
-    int depth, room, round, bound, next_bound, max_depth;
+    int room, round, bound, next_bound, max_depth;
     int64_t left;
     const char *target;
     int per_step;
@@ -131,11 +131,8 @@ static bool deepen(deepening *d, int depth)
         t->visited++;
         d->actions[depth] = a;
         d->frames[depth + 1] = pz_make_node(t, world);
-        d->depth = depth + 1;
         found = deepen(d, depth + 1);
-        pz_free_state(d->frames[depth + 1]);
-        free(d->frames[depth + 1]);
-        d->depth = depth;
+        pz_free_node(d->frames[depth + 1]);
     }
     return found;
 }
@@ -177,7 +174,6 @@ int pz_search_ida(pz_search *t, int max_depth, int64_t max_visits, const void *t
     deepening d = {
         .t = t, .max_depth = max_depth, .left = max_visits, .target = target, .per_step = per_step > 0 ? per_step : 1};
     error = pz_search_run(t, search_deeper, &d);
-    for (int i = 1; i <= d.depth; i++) free(d.frames[i]); /* after a fault; their states go with the pool */
     free(d.table);
     free(d.frames);
     free(d.actions);

@@ -100,9 +100,7 @@ void pz_write_world_mask(pz_session *world)
 pz_node *pz_make_node(pz_search *t, pz_session *world)
 {
     const size_t head = sizeof(pz_node) + (size_t)t->n_edges * sizeof(pz_edge);
-    pz_node *n = calloc(1, head + t->record_size);
-    if (!n) pz_fail(PZ_ENGINE, "out of memory");
-    t->making = n; /* for pz_search_free, where an interrupt ends this */
+    pz_node *n = memset(smalloc(head + t->record_size), 0, head);
     n->record = (char *)n + head;
     n->world = world;
     n->hash = pz_session_hash(world);
@@ -118,7 +116,6 @@ pz_node *pz_make_node(pz_search *t, pz_session *world)
     if (world->puzzle->engine->new_ui) n->ui = world->puzzle->engine->new_ui(world->state);
     pz_copy_ui(world, n->ui, world->ui, world->state);
     n->state = world->puzzle->engine->dup_game(world->state);
-    t->making = NULL;
     return n;
 }
 
@@ -130,6 +127,12 @@ void pz_free_state(pz_node *n)
     n->world->puzzle->engine->free_game(n->state);
     n->ui = NULL;
     n->state = NULL;
+}
+
+void pz_free_node(pz_node *n)
+{
+    pz_free_state(n);
+    sfree(n);
 }
 
 static pz_node **find(const pz_search *t, uint64_t hash, const char *record)
@@ -227,11 +230,11 @@ static int horizon_of(const pz_session *session)
     return session->max_steps ? session->max_steps - session->outcome->steps : 1 << 30;
 }
 
+/* The nodes go with the pools of their worlds. */
 void pz_search_free(pz_search *t)
 {
     if (!t || t->fault == PZ_FORKED || pz_is_abandoned(&t->owner))
         return; /* half written: nothing of it can be freed */
-    for (int64_t i = 0; i < t->count; i++) free(t->all[i]);
     for (int i = 0; i < t->n_worlds; i++) pz_session_free(t->worlds[i]);
     pz_session_free(t->passing);
     for (int i = 0; i < t->pending_room; i++) {
@@ -247,7 +250,6 @@ void pz_search_free(pz_search *t)
     free(t->plan);
     free(t->trail);
     free(t->on_the_way);
-    free(t->making);
     free(t);
 }
 

@@ -1,8 +1,8 @@
 /*
  * The graph that all searches walk on: states of a game, merged by their hash, and the actions between them.
  *
- * A node holds the engine's state and ui; entering it copies both into a working session, and a step there leads to the
- * next node. Copies of one game share what the engine shares between its states, so they all stay in one thread. Where
+ * A node holds the engine's state and ui, and lies with them in the pool of its world: entering it copies both into a
+ * working session, and a step there leads to the next node. Copies of one game share what the engine shares between its states, so they all stay in one thread. Where
  * an action would change what is shared (the first opening in Mines lays the mines), the step is made in a clone: a
  * world of its own, in which all that follows lives.
  */
@@ -67,7 +67,6 @@ struct pz_search {
     int32_t *plan, *trail; /* trail: the rollout's actions */
     int plan_length, plan_room, trail_room;
     uint64_t *on_the_way; /* hashes of the states along a plan */
-    struct pz_node *making; /* NULL, or a node that is not in the graph yet */
     int64_t visited;
 };
 
@@ -99,6 +98,8 @@ void pz_enter_node(const pz_node *node);
 /* A copy of where the world stands now; not yet in the table. */
 pz_node *pz_make_node(pz_search *search, pz_session *world);
 void pz_free_state(pz_node *node);
+/* One that is not in the table. */
+void pz_free_node(pz_node *node);
 /* The node of where the world stands now: the one that is known, or a new one; NULL when there is no more room. */
 pz_node *pz_intern(pz_search *search, pz_session *world, bool *fresh);
 /* Step from a node, in a world of its own where needed; returns that world, or NULL when nothing changed. */
