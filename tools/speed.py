@@ -405,7 +405,8 @@ resets without playing waits as long as before. The dearest:
 
 ## Beside the paper's implementation
 
-How many times as fast, by processor time where nothing else is said. `puzzleport bench paper`, [paper_speed.csv](results/paper_speed.csv)
+How many times as fast, by processor time where nothing else is said.
+`puzzleport bench paper`, [paper_speed.csv](results/paper_speed.csv)
 
 {paper}
 

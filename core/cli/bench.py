@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
-from ..benchmark import paper_speed, speed, words
+from ..benchmark import speed, words
 from ..benchmark.settings import LEVELS
 from ..puzzle_spec import spec
 from .common import Options, WholeHelp, console, emit, tracked

@@ -34,8 +34,8 @@ int pz_forest_simulate(pz_search **trees, int n, int simulations, int rollout_de
                        int stop);
 
 /*
- * As pz_search_simulate with an outside judge (PUCT): select up to k leaves, whose observations and masks are written to k records
- * and masks; then expand them with a prior for every action and a value each.
+ * As pz_search_simulate with an outside judge (PUCT): select up to k leaves, whose observations and masks are written
+ * to k records and masks; then expand them with a prior for every action and a value each.
  */
 typedef struct pz_selection {
     uint8_t *records, *masks;

@@ -27,7 +27,7 @@ static void grow(void *context, int64_t from, int64_t to)
         out->error = pz_search_simulate(f->trees[i], share, f->rollout_depth, f->c, f->discount, f->stop);
         if (!out->error) continue;
         snprintf(out->message, sizeof out->message, "%s", pz_last_error());
-        *pz_team_cancelled(f->team) = true;
+        if (out->error == PZ_INTERRUPTED) *pz_team_cancelled(f->team) = true;
     }
 }
 
@@ -40,7 +40,8 @@ static int first_error(const forest *f)
     return found ? pz_refuse(found->error, found->message) : PZ_OK;
 }
 
-int pz_forest_simulate(pz_search **trees, int n, int simulations, int rollout_depth, double c, double discount, int stop)
+int pz_forest_simulate(pz_search **trees, int n, int simulations, int rollout_depth, double c, double discount,
+                       int stop)
 {
     forest f = {.trees = trees,
                 .outcomes = calloc((size_t)n, sizeof *f.outcomes),

@@ -2,9 +2,9 @@
  * The graph that all searches walk on: states of a game, merged by their hash, and the actions between them.
  *
  * A node holds the engine's state and ui, and lies with them in the pool of its world: entering it copies both into a
- * working session, and a step there leads to the next node. Copies of one game share what the engine shares between its states, so they all stay in one thread. Where
- * an action would change what is shared (the first opening in Mines lays the mines), the step is made in a clone: a
- * world of its own, in which all that follows lives.
+ * working session, and a step there leads to the next node. Copies of one game share what the engine shares between its
+ * states, so they all stay in one thread. Where an action would change what is shared (the first opening in Mines lays
+ * the mines), the step is made in a clone: a world of its own, in which all that follows lives.
  */
 #ifndef PZ_GRAPH_H
 #define PZ_GRAPH_H

@@ -72,7 +72,7 @@ def test_ctrl_c_stops_a_plan():
     session.step(0)
 
 
-@pytest.mark.parametrize("method", ["bfs", "ida", "simulate"])
+@pytest.mark.parametrize("method", ["bfs", "ida", "simulate", "forest"])
 def test_ctrl_c_stops_a_search(method):
     """On a board so large that 64 positions take seconds."""
     session = pp.Session("flip", "50x50c", 1)
@@ -80,6 +80,7 @@ def test_ctrl_c_stops_a_search(method):
         "bfs": lambda: search.bfs(session),
         "ida": lambda: search.ida_star(session),
         "simulate": lambda: search.Tree(session).simulate(1 << 20),
+        "forest": lambda: search.Forest(session, 3).simulate(1 << 20),
     }
 
     def look() -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -355,6 +357,23 @@ def test_a_forest_is_the_sum_of_its_trees_whatever_the_threads_do(stop):
         assert result.nodes == sum(one.nodes for one in alone)
         assert result.plan == min((one.plan for one in alone if one.plan is not None), key=len)
         assert result.action == result.plan[0]
+
+
+def test_a_forest_whose_tree_is_at_work_elsewhere_is_refused_and_goes_on_later():
+    forest = search.Forest(pp.Session("net", "5x5", seed=4), 3, seed=9)
+    other = threading.Thread(target=forest.trees[1].simulate, args=(200_000, 20), kwargs={"stop": False})
+    other.start()
+    refused = 0
+    while other.is_alive():
+        with contextlib.suppress(pp.EngineError):
+            forest.simulate(3, 20, stop=False)
+            continue
+        refused += 1
+    other.join()
+    assert refused
+    before = forest.result.visits.sum()
+    forest.simulate(300, 20, stop=False)
+    assert forest.result.visits.sum() == before + 300
 
 
 def test_a_player_with_threads_solves_and_goes_on_with_its_trees():
