@@ -139,6 +139,9 @@ class _Lib:
     def pz_search_simulate(
         self, search: Any, simulations: int, rollout_depth: int, c: float, discount: float, stop: int, /
     ) -> int: ...
+    def pz_forest_simulate(
+        self, trees: Any, n: int, simulations: int, rollout_depth: int, c: float, discount: float, stop: int, /
+    ) -> int: ...
     def pz_search_select(self, search: Any, k: int, c: float, discount: float, selection: Any, /) -> int: ...
     def pz_search_expand(
         self, search: Any, selection: Any, priors: Any, n_priors: int, values: Any, n_values: int, discount: float, /
