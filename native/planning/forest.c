@@ -4,6 +4,7 @@
 
 #include "batch/team.h"
 #include "search.h"
+#include "session/internal.h"
 
 typedef struct outcome {
     int error;
