@@ -20,6 +20,8 @@ settings.load_profile("default")
 # What JAX has compiled serves all tests, workers and processes that need the same program.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "jax-cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+# Our programs run for seconds here: to optimise them takes longer than that saves.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # The workers have all cores: threads of PyTorch beside them would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
