@@ -304,8 +304,8 @@ def larger(rows: list[Row], level: str) -> str:
     """What agents reach on boards larger than those that they were trained on."""
     lines = [
         "| puzzle | trained on | recipe | tested on | bound | random | masked random | expert | last agent | best agent "
-        "| its steps | SPL | with drawn actions |",
-        "| --- | --- | --- | --- |" + " ---: |" * 9,
+        "| its steps | SPL | with drawn actions | expert's keys: before | there |",
+        "| --- | --- | --- | --- |" + " ---: |" * 11,
     ]
     for puzzle in pp.puzzles():
         small = pp.canonical_params(puzzle, pp.spec(puzzle).easiest_params)
@@ -319,7 +319,8 @@ def larger(rows: list[Row], level: str) -> str:
             ]
             lines.append(
                 f"| {puzzle} | {', '.join(sizes)} | {recipe} | {row['params']} | {int(row['bound']):,} "
-                f"| {' | '.join(both[:-1])} | {cell(row, 'own_steps')} | {cell(row, 'own_spl', 3)} | {both[-1]} |"
+                f"| {' | '.join(both[:-1])} | {cell(row, 'own_steps')} | {cell(row, 'own_spl', 3)} | {both[-1]} "
+                f"| {cell(row, 'agreed_before')} | {cell(row, 'agreed')} |"
             )
     return "\n".join(lines)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..agents.expert import ExpertPolicy
 from ..agents.network import numbers
 from ..agents.published import Agent
 from ..files import alone, write
@@ -233,6 +234,21 @@ def measure_as(name: str, agent: Agent, *, episodes: int, withhold: float = 0.0)
     return {"temperature": agent.temperature, "instances": distinct(task, seeds), **figures}
 
 
+def agreement(agent: Agent, seeds: Sequence[int]) -> float:
+    """On the expert's way through each instance: the share of its keys, in percent, that are the agent's likeliest too."""
+    task, likeliest = Task(agent.puzzle, agent.params), agent.at(0)
+    alike, count = 0, 0
+    for seed in seeds:
+        with task.session(seed) as session:
+            expert = ExpertPolicy(agent.puzzle)
+            while not session.ended:
+                key = expert(session)
+                alike += likeliest(session) == key
+                count += 1
+                session.step(key)
+    return round(100 * alike / count, 1)
+
+
 # ---- intervals
 
 
@@ -260,7 +276,7 @@ _FIGURES = tuple(
     for how in ("own", "sampled", "greedy", "last")
     for what in ("episodes", "success", "within", "steps", "spl")
 )
-COLUMNS = (*_ABOUT, "instances", *_FIGURES, "unseen_episodes", "unseen_within")
+COLUMNS = (*_ABOUT, "instances", *_FIGURES, "unseen_episodes", "unseen_within", "agreed_before", "agreed")
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:

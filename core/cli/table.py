@@ -19,6 +19,7 @@ from ..benchmark.learned import (
     RECIPES,
     Played,
     add_row,
+    agreement,
     baseline,
     expert_steps,
     instances,
@@ -170,6 +171,8 @@ def _trained(
         row = measure_as("last", read(folder / LATEST).on(tested), episodes=episodes)
         row.update(measure_as("sampled", agent.at(1.0).on(tested), episodes=episodes))
         row.update(measure_as("own", agent.on(tested), episodes=episodes))
+        for name, one in (("agreed_before", agent), ("agreed", agent.on(tested))):
+            row[name] = agreement(one, instances(Task(puzzle, one.params), episodes))
     elif withhold:
         row = measure_as("own", agent, episodes=episodes, withhold=withhold)
     else:

@@ -304,6 +304,15 @@ def test_an_agent_plays_boards_larger_than_it_was_trained_on(tmp_path, monkeypat
     assert "--level easiest" in trained["command"]
     assert "--set rounds=1 --set updates=3" in trained["command"]
     assert trained["own_episodes"] == trained["last_episodes"] == trained["sampled_episodes"] == "2"
+    best = published.read(tmp_path / "samegame-easiest-dagger-relative-0" / "best.safetensors")
+    for name, one in (("agreed_before", best), ("agreed", best.on("5x5c3s2"))):
+        task, alike = pp.Task("samegame", one.params), []
+        for seed in learned.instances(task, 2):
+            session = task.session(seed)
+            for key in session.plan():
+                alike.append(key == one.probabilities(session).argmax())
+                session.step(key)
+        assert float(trained[name]) == pytest.approx(100 * np.mean(alike), abs=0.05)
     agent = published.read(tmp_path / "samegame-easiest-dagger-relative-0" / "last.safetensors")
     with pp.Session("samegame", "2x3c3s2", seed=1) as session:
         assert np.array_equal(agent.probabilities(session), agent.on("2x3c3s2").probabilities(session))
