@@ -615,3 +615,18 @@ def test_openspiels_mcts_solves(name, params):
             state.apply_action(bot.step(state))
         solved += state.returns() == [1.0]
     assert solved == 4
+
+
+def test_a_state_knows_that_nothing_was_done_and_the_bot_starts_anew():
+    game = pyspiel.load_game("puzzleport_fifteen(params=2x2,seed=42)")
+    state, bot = game.new_initial_state(), openspiel.search_bot(50)
+    assert state.is_initial_state()
+    policy, action = bot.step_with_policy(state)
+    assert bot.provides_policy()
+    bot.restart()
+    assert bot.get_policy(state) == policy == [(a, float(a == action)) for a in state.legal_actions()]
+    state.apply_action(action)
+    assert not state.is_initial_state()
+    assert state.move_number() == 1
+    bot.restart_at(state)
+    assert bot.step(state) in state.legal_actions()

@@ -173,3 +173,16 @@ def test_openspiels_alphazero_trains_on_a_race(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     assert "learner exiting" in done.stdout
     assert (tmp_path / "run" / "learner.jsonl").stat().st_size
+
+
+def test_with_perfect_recall_the_actions_of_both_are_seen():
+    game = load("net", max_steps=6)
+    observer = game.make_py_observer(pyspiel.IIGObservationType(perfect_recall=True))
+    state, chooser = game.new_initial_state(), random.Random(3)
+    while not state.is_terminal() and state.move_number() < 5:
+        state.apply_action(chooser.choice(state.legal_actions()))
+        observer.set_from(state, 0)
+        taken = [item.action for item in state.full_history() if item.player >= 0]
+        assert observer.dict["history"][: len(taken)].tolist() == [action + 1 for action in taken]
+        assert not observer.dict["history"][len(taken) :].any()
+    assert state.move_number() == 5

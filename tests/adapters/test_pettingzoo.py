@@ -751,3 +751,12 @@ def test_the_example_races():
     assert done.stdout.startswith("60 races of fifteen 2x2")
     with_mask, without = map(int, re.findall(r"won (\d+), without it (\d+)", done.stdout)[0])
     assert with_mask > without
+
+
+@pytest.mark.parametrize("version", [solo_v0, coop_v0, race_v0])
+def test_nothing_is_drawn_without_a_mode_or_before_the_first_reset(version):
+    plain, drawn = version.env("net", "2x2"), version.env("net", "2x2", render_mode="ansi")
+    plain.reset(seed=1)
+    assert plain.unwrapped.render() is None
+    with pytest.raises(RuntimeError, match="call reset before render"):
+        drawn.unwrapped.render()

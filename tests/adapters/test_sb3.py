@@ -169,3 +169,8 @@ def test_maskable_ppo_reaches_the_papers_level(monkeypatch):
     assert level.measured.solved >= 0.99
     assert level.measured.length <= 7 + 2
     assert level.num_timesteps <= 300_000
+
+
+def test_how_sb3_goes_on_after_an_episode_cannot_be_chosen():
+    with pytest.raises(pp.UnknownOption, match="there is no autoreset_mode here"):
+        sb3_vec_env("net", "2x2", num_envs=2, autoreset_mode="NextStep")

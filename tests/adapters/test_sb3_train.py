@@ -291,3 +291,13 @@ def test_a_model_sees_the_first_picture(tmp_path):
     evaluate(policy, "fifteen", "2x2", episodes=2, max_steps=2, seed=3)
     expected = pp.Session("fifteen", "2x2", seed=3).pixels(64, 48)
     assert (seen[0][0] == expected).all()
+
+
+def test_a_training_that_cannot_be_is_refused_before_it_writes(tmp_path):
+    from puzzleport.adapters.sb3_train import train
+
+    with pytest.raises(pp.UnknownOption, match="no algorithm 'ppo3'; there are"):
+        train("ppo3", "net", "2x2", steps=10, folder=tmp_path / "run")
+    with pytest.raises(ValueError, match="at least one step"):
+        train("ppo", "net", "2x2", steps=0, folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -154,3 +154,20 @@ def test_its_benchmark_measures_what_it_says():
     )
     assert [row["puzzle"] for row in rows] == ["net", "fifteen", "geometric mean"]
     assert all(row[rate] > 0 for row in rows for rate in ("batch", "floor", "env"))
+
+
+def test_a_hook_pays_what_it_pays_in_a_batch():
+    rewards = pp.Rewards(hook=lambda before, after: float(after["cursor_x"] - before["cursor_x"]))
+    task = pp.Task("net", "2x2", max_steps=20, rewards=rewards)
+    env, batch = masked_env(task, num_envs=3), pp.BatchEpisodes(task, 3, autoreset="off")
+    env.set_seed(7)
+    data, seen = env.reset(), []
+    batch.start(7)
+    for _ in range(12):
+        data = env.rand_step(data)
+        seen.append(batch.step(data["action"].numpy()).astype(np.float32))
+        np.testing.assert_array_equal(data["next", "reward"][:, 0], seen[-1])
+        data = step_mdp(data)
+    assert {-1.0, 1.0} <= set(np.unique(seen))
+    env.close()
+    batch.close()

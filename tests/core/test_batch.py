@@ -301,3 +301,13 @@ def test_a_fork_meanwhile_leaves_a_batch_that_wants_a_reset():
         assert not refused
         assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
         assert (batch.result.steps == 1).all()
+
+
+def test_what_is_asked_too_early_is_refused():
+    with pp.Batch("net", "2x2", num_envs=2) as batch:
+        with pytest.raises(pp.InvalidAction, match="reset the batch before its first picture"):
+            batch.pixels(64, 64)
+        batch.reset(0)
+        assert batch.pixels(64, 64).shape == (2, 64, 64, 3)
+    with pytest.raises(pp.UnknownOption, match="needs max_steps"):
+        pp.rollout("net", "2x2", episodes=1, max_steps=0, record=True)

@@ -12,12 +12,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import puzzleport as pp
+from puzzleport.benchmark import evaluation_sets
 from puzzleport.benchmark import words as language
 from puzzleport.benchmark.evaluation import BLOCK
 from puzzleport.benchmark.speed import BATCH, cores, resident
@@ -768,7 +770,7 @@ def test_keys_that_cannot_be_obeyed_are_answered():
     session = pp.Session("rect", game_id="3x2:5_1d")
     assert press(session, "v") == "rect: solve: The solver finds no unique solution"
     assert press(session, "u") == "nothing to take back"
-    solved = pp.Session("fifteen", "2x2", seed=1).solve() and pp.Session("fifteen", "2x2", seed=1)
+    solved = pp.Session("fifteen", "4x4", seed=1)
     solved.solve()
     assert hint(solved) == "no hint: the game is over"
     before = solved.game_id
@@ -892,3 +894,42 @@ def test_a_bar_in_a_narrow_terminal_is_whole():
     assert code == 0
     assert "━" in seen
     assert "…" not in seen
+
+
+def test_a_shell_completes_the_last_name_of_a_list():
+    from puzzleport.cli.common import PuzzleName, PuzzleNames
+
+    def said(kind, incomplete):
+        return [item.value for item in kind.shell_complete(None, None, incomplete)]
+
+    assert said(PuzzleName(), "un") == ["undead", "unequal", "unruly", "untangle"]
+    assert said(PuzzleNames(), "net,sl") == ["net,slant"]
+    assert said(PuzzleNames(), "al") == ["all"]
+    assert said(PuzzleNames(), "net,al") == []
+
+
+def test_what_is_frozen_is_what_the_package_has(run, tmp_path):
+    """As the digests of an evaluation set were made."""
+    result = run("evalset", "v1", "--puzzle", "fifteen", "--freeze", tmp_path / "frozen.csv")
+    assert result.exit_code == 0, result.output
+    rows = (tmp_path / "frozen.csv").read_text().splitlines()
+    known = (Path(evaluation_sets.__file__).parent / "sets" / "v1.csv").read_text().splitlines()
+    assert [rows[0], *(row for row in known if row.startswith("fifteen,"))] == rows
+    assert len(rows) == 3
+
+
+def test_a_film_of_chosen_actions_leaves_the_game_alone(tmp_path):
+    from PIL import Image
+
+    from puzzleport.animation import record
+
+    session = pp.Session("net", "2x2", seed=1)
+    before = session.hash()
+    assert record(session, session.plan(), tmp_path / "film.gif", width=64, height=64) == len(session.plan()) + 1
+    assert session.hash() == before
+    with Image.open(tmp_path / "film.gif") as film:
+        solved = session.clone()
+        for key in session.plan():
+            solved.step(key)
+        film.seek(film.n_frames - 1)
+        assert np.abs(np.asarray(film.convert("RGB")).astype(int) - solved.pixels(64, 64)).mean() < 8

@@ -251,3 +251,29 @@ def test_leaves_are_in_order():
     tree = task("fifteen", observation="both").encoder.tree
     assert [leaf.name for leaf in leaves(tree)] == list(tree)
     assert PUZZLES
+
+
+@pytest.mark.parametrize("kind", ["pixels", "both", "text"])
+def test_what_is_drawn_or_written_needs_the_game(kind):
+    task = pp.Task("net", "2x2", observation=kind)
+    with task.session(1) as session, pytest.raises(NotImplementedError, match="from a session or a batch"):
+        task.encoder.encode(session.observe())
+
+
+def test_the_text_of_an_episode_that_is_over_is_gone():
+    task = pp.Task("net", "2x2", observation="text")
+    with task.batch(2) as batch:
+        now, final = task.encoder.attach_batch(batch)
+        batch.reset([1, 2])
+        assert now().tolist() == [task.session(seed).text() for seed in (1, 2)]
+        with pytest.raises(NotImplementedError, match="next_step"):
+            final(0)
+
+
+def test_a_vector_can_be_written_where_there_is_room():
+    task = pp.Task("net", "2x2")
+    flat = pp.encode.flat.Scaler(task.spec.fields(task.params))
+    with task.session(1) as session:
+        room = np.full(flat(session.observe()).shape, 7, np.float32)
+        assert flat(session.observe(), room) is room
+        np.testing.assert_array_equal(room, flat(session.observe()))

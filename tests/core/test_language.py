@@ -484,3 +484,23 @@ def test_a_thousand_dialogues_at_once() -> None:
     assert used / len(traced) < 200_000  # bytes
     problems += [game.say(game.hint()).problems for game in games[: -len(traced)]]  # while all the others stand
     assert problems == [()] * 1000
+
+
+def test_a_dialogue_that_is_over_offers_nothing_and_what_is_hidden_is_not_planned() -> None:
+    game = pp.language.Dialogue("net", "2x2", seed=1)
+    before = game.board()
+    said = game.plan()
+    assert game.solve() == said
+    assert game.done
+    assert (list(game.legal()), game.legal().complete) == ([], True)
+    for ask in (game.hint, game.plan):
+        with pytest.raises(pp.NoPlan, match="the game is over"):
+            ask()
+    other = pp.language.Dialogue("net", "2x2", seed=1, undo=True)
+    assert not other.undo()
+    other.say(said[0])
+    while other.undo():
+        assert other.board() != game.board()
+    assert other.board() == before
+    with pytest.raises(pp.NoPlan, match="what is hidden cannot be planned"):
+        pp.language.Dialogue("mines", "4x4n2", seed=1).plan()

@@ -350,3 +350,17 @@ def test_a_picture_is_seen_in_squares_and_as_shares_of_white():
     found = network.represent(shape, weights, picture.ravel())
     assert expected.max() > 0.1
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_an_agent_that_nobody_published_is_named_beside_those_that_are():
+    with pytest.raises(pp.UnknownOption, match="no published agent 'solo-human'; there are blackbox-easiest, bridges"):
+        pp.agents.load("solo", "human")
+
+
+def test_larger_boards_differ_in_their_size_alone():
+    from puzzleport.agents import sight
+
+    assert sight.larger("tents", "4x4de", 2) == ["4x5de", "5x4de"]
+    for puzzle, params, why in (("net", "wide", "no size is told"), ("untangle", "4", "no cursor on a board")):
+        with pytest.raises(pp.UnknownOption, match=why):
+            sight.larger(puzzle, params)

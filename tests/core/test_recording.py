@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from puzzleport.benchmark.recording import BadRecording, Game, Header, Recorder, as_text, load
+from puzzleport.benchmark.recording import FORMAT, BadRecording, Game, Header, Recorder, as_text, load
+from puzzleport.benchmark.verification import verify
 
 HEADER = Header("0", "me", "", "slant", "2x2de", "seed 0", 4, False, 100, 0, ["UP", "DOWN"])
 GAMES = [
@@ -81,3 +83,45 @@ def test_a_small_file_of_an_endless_line_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(BadRecording):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"actions": ["UP", 1]}, "actions has something that is no name"),
+        ({"episodes": 0}, "at least one episode"),
+    ],
+)
+def test_a_header_that_tells_nonsense_is_refused(tmp_path: Path, change: dict[str, object], why: str) -> None:
+    path = tmp_path / "run.jsonl"
+    header = {"format": FORMAT, **vars(HEADER), **change}
+    path.write_text(json.dumps(header) + "\n")
+    with pytest.raises(BadRecording, match=why):
+        verify(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"told": {"turns": "3"}}, "told has something that is no number"),
+        ({"probabilities": [0.5]}, "no list of numbers"),
+        ({"probabilities": [["0.5"]]}, "no list of numbers"),
+    ],
+)
+def test_a_game_that_tells_nonsense_is_refused(tmp_path: Path, change: dict[str, object], why: str) -> None:
+    path = tmp_path / "run.jsonl"
+    game = {"game": "1", "actions": "0", "status": 1, "steps": 1, **change}
+    path.write_text(json.dumps({"format": FORMAT, **vars(HEADER)}) + "\n" + json.dumps(game) + "\n")
+    with pytest.raises(BadRecording, match=why):
+        load(path)
+
+
+def test_a_run_with_other_options_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl.gz"
+    Recorder(path).write(HEADER, GAMES[:2])
+    recorder = Recorder(path, go_on=True)
+    recorder.check(HEADER, 2)
+    recorder.check(replace(HEADER, params="3x3"), 0)
+    for header, played in ((HEADER, 1), (replace(HEADER, max_steps=HEADER.max_steps + 1), 2)):
+        with pytest.raises(ValueError, match="with other options: name another file"):
+            recorder.check(header, played)

@@ -255,3 +255,8 @@ def test_what_is_no_reward_is_refused(wrong):
         pp.Rewards(solved=float("nan"))
     with pytest.raises(ValueError, match="needs a hook"):
         pp.Rewards(batched=True)
+
+
+def test_no_bounds_are_told_where_a_hook_pays():
+    assert pp.Rewards(solved=2.0, failed=-3.0, step=-0.5, no_effect=-0.25).bounds() == (-3.75, 1.5)
+    assert pp.Rewards(hook=lambda before, after: 0.0).bounds() is None

@@ -401,3 +401,42 @@ def test_a_tree_that_followed_its_plan_to_the_end_goes_back_to_where_it_began():
     assert tree.follow(start)
     tree.simulate(2000, 50)
     assert follow(start, tree.result.plan) == pp.Status.SOLVED
+
+
+def test_a_player_answers_as_openspiels_bots_do_and_starts_anew_when_told():
+    session = start("net", seed=2)
+    player, other = search.MCTS(50, 20, seed=4), search.MCTS(50, 20, seed=4)
+    policy, action = player.step_with_policy(session)
+    assert policy == other.get_policy(session) == [(a, float(a == action)) for a in np.flatnonzero(session.mask())]
+    assert (player.provides_policy(), player.provides_force_action(), player.is_clonable()) == (True, False, True)
+    first = player.search(session).result.visits  # the second search of one tree
+    player.restart_at(session)
+    player.step(session)
+    np.testing.assert_array_equal(player.search(session).result.visits, first)
+    assert first.sum() > 50
+
+
+def test_play_gives_up_after_its_steps():
+    session = pp.Session("net", "7x7", seed=1)
+    assert search.play(search.MCTS(2, 1, seed=1), session, 3) == 3
+    assert session.steps == 3
+
+
+def test_what_was_never_searched_takes_the_first_legal_action():
+    session = start("flood", seed=2)
+    for result in (search.Tree(session).result, search.Forest(session, 2).result):
+        assert not result.visits.any()
+        assert result.action == np.flatnonzero(session.mask())[0]
+        np.testing.assert_array_equal(result.policy, np.arange(len(session.actions)) == result.action)
+
+
+def test_a_judge_is_not_asked_about_a_game_that_is_over():
+    session = start("fifteen", seed=1)
+    session.solve()
+
+    def judge(fields, masks):
+        raise AssertionError("nothing is left to judge")
+
+    tree = search.Tree(session)
+    tree.judge(judge, 10)
+    assert tree.result.plan == ()

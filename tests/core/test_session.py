@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import gc
 import re
 
@@ -344,3 +345,22 @@ def test_native_memory_goes_with_the_last_reference():
     del sessions
     gc.collect()
     assert lib.pz_live_pools() == before
+
+
+@pytest.mark.parametrize("name", ["status", "moves", "steps", "repeats", "ended"])
+def test_a_closed_session_tells_nothing(name):
+    session = pp.Session("net", "2x2", seed=1)
+    session.step(0)
+    assert int(getattr(session, name)) >= 0
+    session.close()
+    with pytest.raises(pp.SessionClosed):
+        getattr(session, name)
+
+
+def test_a_shallow_copy_is_a_game_of_its_own():
+    session = pp.Session("net", "2x2", seed=1)
+    twin = copy.copy(session)
+    assert twin.hash() == session.hash()
+    twin.step(int(np.flatnonzero(twin.mask())[0]))
+    assert twin.hash() != session.hash()
+    assert session.steps == 0

@@ -9,6 +9,7 @@ import pytest
 
 import puzzleport as pp
 from puzzleport.game_id import episode_seed
+from puzzleport.task import Stream
 
 
 def test_a_task_is_checked_when_it_is_made():
@@ -187,3 +188,14 @@ def test_an_adapter_takes_exclude():
     for wrong in (7, [-1], ["x"], "v99"):
         with pytest.raises((ValueError, TypeError)):
             pp.Task("net", "3x3", exclude=wrong)
+
+
+def test_a_seed_of_numpy_is_a_seed_and_anything_else_is_none():
+    episodes = Stream(pp.Task("net", "2x2"))
+    for seed in (7, np.int64(7), np.uint8(7)):
+        episodes.advance(seed)
+        assert (episodes.seed, episodes.episode, type(episodes.seed)) == (7, 0, int)
+    for wrong in (-1, 2**64, 1.5, "7", True):
+        with pytest.raises(pp.InvalidSeed):
+            episodes.advance(wrong)
+    assert episodes.seed == 7
