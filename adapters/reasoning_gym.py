@@ -84,7 +84,7 @@ def _levels(puzzle: str) -> list[str]:
     """Parameters from easy to hard: the paper's two levels, then the presets, each once."""
     about = pp.spec(puzzle)
     given = [about.easiest_params, about.human_params, *(preset.params for preset in about.presets)]
-    return list({pp.canonical_params(puzzle, params): params for params in reversed(given)}.values())[::-1]
+    return list(dict.fromkeys(pp.canonical_params(puzzle, params) for params in given))
 
 
 def register() -> list[str]:

@@ -41,3 +41,11 @@ def test_the_curriculum_gets_harder():
 def test_bad_parameters_are_refused():
     with pytest.raises(pp.InvalidParams):
         reasoning_gym.create_dataset(dataset_name("solo"), params="banana")
+
+
+def test_the_levels_go_from_the_papers_to_the_presets_each_once(puzzle):
+    about = pp.spec(puzzle)
+    given = [about.easiest_params, about.human_params, *(preset.params for preset in about.presets)]
+    expected = list(dict.fromkeys(pp.canonical_params(puzzle, params) for params in given))
+    curriculum = reasoning_gym.factory.create_curriculum(dataset_name(puzzle))
+    assert [pp.canonical_params(puzzle, one) for one in curriculum.attributes["params"].levels] == expected

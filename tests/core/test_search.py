@@ -440,3 +440,17 @@ def test_a_judge_is_not_asked_about_a_game_that_is_over():
     tree = search.Tree(session)
     tree.judge(judge, 10)
     assert tree.result.plan == ()
+
+
+def test_a_search_that_follows_knows_how_few_steps_are_left():
+    session = pp.Session("fifteen", "2x2", seed=1, undo=False)
+    shortest = len(search.bfs(session).actions)
+    session.limit(max_steps=shortest + 1)
+    tree = search.Tree(session)
+    tree.simulate(300, 20)
+    assert len(tree.result.plan) <= shortest + 1
+    away = next(int(a) for a in np.flatnonzero(session.mask()) if a != search.bfs(session).actions[0])
+    session.step(away)  # now the way is longer by two, and there is room for one step less
+    assert tree.follow(session)
+    tree.simulate(300, 20)
+    assert tree.result.plan is None
