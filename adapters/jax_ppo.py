@@ -45,6 +45,10 @@ class Settings:
     warmup: int = 0
     """Updates at the start that teach the value alone: a policy that comes from elsewhere would be lost without."""
 
+    def rates(self, left: float) -> tuple[float, float]:
+        """The rate of learning and the weight of the entropy while that share of the run is left."""
+        return self.rate * (0.1 + 0.9 * left), self.entropy * (1 + 2 * left) / 3
+
 
 class Step(NamedTuple):
     """What one step is learned from. Every array has one entry for each game."""
@@ -92,9 +96,8 @@ class PPO:
         games, sights = self._begin(handle, timestep)
         self.seen.update(joined(np.asarray(sights)[np.asarray(games.weight) > 0]).tolist())
         for number_of_update in range(settings.updates):
-            left = 1 - self.steps / self.total
             warm = number * settings.updates + number_of_update >= settings.warmup
-            rates = jnp.float32([settings.rate * (0.1 + 0.9 * left), settings.entropy * (1 + 2 * left) / 3, warm])
+            rates = jnp.float32([*settings.rates(1 - self.steps / self.total), warm])
             self.weights, self._moments, games, key, told = self._update(self.weights, self._moments, games, key, rates)
             self.steps += settings.num_envs * settings.rollout
             done, solved, length, sights, weight = (np.asarray(one) for one in told)

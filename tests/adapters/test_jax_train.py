@@ -483,3 +483,12 @@ def test_agents_reach_the_bound_in_seconds(tmp_path, puzzle, algorithm):
     task = pp.Task(puzzle, params, max_steps=pp.optimal_steps(puzzle, params))
     played = play_agent(agent, task, list(range(200)), temperature=agent.temperature)
     assert played.solved.mean() >= 0.95
+
+
+def test_the_rates_of_ppo_fall_evenly_to_a_tenth_and_to_a_third():
+    from puzzleport.adapters.jax_ppo import Settings
+
+    settings = Settings(rate=0.02, entropy=0.3)
+    falling = np.array([settings.rates(left) for left in (1, 0.75, 0.5, 0.25, 0)])
+    np.testing.assert_allclose(falling[[0, -1]], [[0.02, 0.3], [0.002, 0.1]])
+    np.testing.assert_allclose(np.diff(falling, axis=0), [np.diff(falling[[0, -1]], axis=0)[0] / 4] * 4)

@@ -240,3 +240,23 @@ def test_flood_with_fewer_fills_than_the_engine_needs():
     assert session.status == pp.Status.SOLVED
     with pytest.raises(NoPlan, match="it cannot be solved from here"):
         pp.Session("flood", game_id=f"{params}:{colours},{int(fills) // 2}").plan()
+
+
+def test_a_hint_says_how_much_more_changes(puzzle):
+    if pp.spec(puzzle).hidden:
+        pytest.skip("hints for what is hidden are of another kind")
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=1, undo=False)
+    board = [field.name for field in session.fields if not field.is_ui]
+    for _ in range(20):
+        if session.ended:
+            break
+        key, purpose = session.hint()
+        before, copy = session.observe(), session.clone()
+        for action in session.plan():
+            if copy.step(action).moves != session.moves:
+                break
+        after = copy.observe()
+        count = sum(int((np.asarray(before[name]) != np.asarray(after[name])).sum()) for name in board)
+        assert purpose.count(" becomes ") == min(count, 3)
+        assert purpose.partition(" and ")[2] == (f"{count - 3} more" if count > 3 else "")
+        session.step(key)

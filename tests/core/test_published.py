@@ -364,3 +364,12 @@ def test_larger_boards_differ_in_their_size_alone():
     for puzzle, params, why in (("net", "wide", "no size is told"), ("untangle", "4", "no cursor on a board")):
         with pytest.raises(pp.UnknownOption, match=why):
             sight.larger(puzzle, params)
+
+
+def test_the_rim_of_a_board_is_its_outermost_cells():
+    from puzzleport.agents.network import _rim
+
+    rim = _rim(3, 4)
+    for side, line in enumerate((rim[0], rim[-1], rim[:, 0], rim[:, -1])):
+        assert line[..., side].all()
+        assert rim[..., side].sum() == len(line)

@@ -416,6 +416,13 @@ def test_a_player_answers_as_openspiels_bots_do_and_starts_anew_when_told():
     assert first.sum() > 50
 
 
+def test_a_forest_may_keep_as_little_as_a_tree():
+    for trees in (1, 2, 3):
+        forest = search.Forest(start("net", seed=2), trees, max_nodes=1)
+        forest.simulate(20, 5, stop=False)
+        assert forest.result.nodes == trees
+
+
 def test_play_gives_up_after_its_steps():
     session = pp.Session("net", "7x7", seed=1)
     assert search.play(search.MCTS(2, 1, seed=1), session, 3) == 3
