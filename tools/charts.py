@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from tree import ROOT
 
 RESULTS = ROOT / "docs" / "results"
 EPISODES = 1000
-CHANCE, PEERS = "chance.csv", "peers.csv"
+CHANCE, PAPER, PEERS = "chance.csv", "paper_speed.csv", "peers.csv"
 RUNGS, CLIMBED = "rungs.csv", "leaderboard-rungs.csv"
 MOST_NODES = 100_000
 PLAYERS = {"random": ("any action", "#e0803a"), "masked": ("an action that changes something", "#3f51b5")}
@@ -65,15 +66,28 @@ def chance(pyplot: Any) -> Any:  # noqa: ANN401 (matplotlib's)
     return figure
 
 
+def _mean(values: list[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
 def speed(pyplot: Any) -> Any:  # noqa: ANN401 (matplotlib's)
     """How many times as fast as others the same work is done here."""
-    rows = read(PEERS)
-    ratios = [float(row["ratio"]) for row in rows]
+    paper, peers = read(PAPER), [row for row in read(PEERS) if row["ratio"]]
+    told = {"env": "environment with state and mask", "pictures": "environment with pictures", "resets": "new games"}
+    bars = [
+        (f"{what}\nbeside the paper's environment", _mean([float(row[f"{kind}_times"]) for row in paper]))
+        for kind, what in told.items()
+    ]
+    bars += [
+        (f"1,024 x {row['puzzle']} {row['params']}\nbeside {row['peer_name']}", float(row["ratio"])) for row in peers
+    ]
+    rows, ratios = zip(*bars, strict=True)
     figure, axes = pyplot.subplots(figsize=(7, 0.8 + 0.45 * len(rows)), layout="constrained")
     axes.barh(range(len(rows)), [ratio - 1 for ratio in ratios], left=1, color="#3f51b5")
     for at, ratio in enumerate(ratios):
-        axes.text(max(ratio, 1) * 1.08, at, f"{ratio:g}x", va="center", fontsize=8)
-    axes.set_yticks(range(len(rows)), [f"{row['ours']}\nbeside {row['peer']}" for row in rows], fontsize=8)
+        axes.text(max(ratio, 1) * 1.08, at, f"{ratio:.3g}x", va="center", fontsize=8)
+    axes.set_yticks(range(len(rows)), rows, fontsize=8)
     axes.set_xscale("log")
     axes.set(xlim=(0.5, 3 * max(ratios)), xlabel="times as many a second (logarithmic)")
     axes.axvline(1, color="black", linewidth=0.8)
@@ -148,25 +162,25 @@ def puzzles() -> list[str]:
     return list(dict.fromkeys(row["puzzle"] for row in read(RUNGS))) if (RESULTS / RUNGS).exists() else []
 
 
-DRAWN: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "chance": (chance, CHANCE),
-    "peers": (speed, PEERS),
-    "climbed": (climbed, CLIMBED),
-    **{f"ladder/{name}": (partial(ladder, name), RUNGS) for name in puzzles()},
+DRAWN: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
+    "chance": (chance, (CHANCE,)),
+    "peers": (speed, (PAPER, PEERS)),
+    "climbed": (climbed, (CLIMBED,)),
+    **{f"ladder/{name}": (partial(ladder, name), (RUNGS,)) for name in puzzles()},
 }
 """The charts by name: what draws them, and from what."""
 
 
-def digest(source: str) -> str:
+def digest(sources: tuple[str, ...]) -> str:
     """What tells whether a chart is of the present figures."""
-    return hashlib.sha256((RESULTS / source).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(b"".join((RESULTS / source).read_bytes() for source in sources)).hexdigest()[:16]
 
 
 def stale() -> Iterator[Path]:
     """Charts that were not drawn from the present figures."""
-    for name, (_, source) in DRAWN.items():
+    for name, (_, sources) in DRAWN.items():
         chart = RESULTS / f"{name}.svg"
-        if not chart.exists() or digest(source) not in chart.read_text(encoding="utf-8"):
+        if not chart.exists() or digest(sources) not in chart.read_text(encoding="utf-8"):
             yield chart
 
 
@@ -179,7 +193,7 @@ def draw(again: bool = False) -> None:
     from matplotlib import pyplot
 
     old = set(stale())
-    for name, (chart, source) in DRAWN.items():
+    for name, (chart, sources) in DRAWN.items():
         path = RESULTS / f"{name}.svg"
         if path not in old and not again:
             continue
@@ -189,7 +203,7 @@ def draw(again: bool = False) -> None:
         figure = chart(pyplot)
         for axes in figure.axes:
             axes.spines[["top", "right"]].set_visible(False)
-        about = {"Date": None, "Description": f"drawn from {source}, digest {digest(source)}"}
+        about = {"Date": None, "Description": f"drawn from {', '.join(sources)}, digest {digest(sources)}"}
         figure.savefig(path, metadata=about)
         pyplot.close(figure)
 

@@ -82,6 +82,14 @@ def rate_rows(seconds: float) -> Rows:
     return [asdict(row) for row in measure_rates(seconds)]
 
 
+def peer_rows(seconds: float) -> Rows:
+    """Our games inside jax.jit beside environments that are written in JAX."""
+    from puzzleport.adapters.jax_bench import measure_peers
+
+    rows, _ = measure_peers(seconds)
+    return [{**asdict(row), "ratio": row.ours / row.peer} for row in rows]
+
+
 def costs(level: str) -> Callable[[float], Rows]:
     """What measures the costs at a level."""
     return lambda seconds: by_puzzle(lambda name: speed.measure_costs(name, level, seconds))
@@ -97,6 +105,7 @@ PARTS: dict[str, Callable[[float], Rows]] = {
     "costs_largest": costs("largest"),
     "crowd": lambda _: [asdict(speed.crowd(name, "easiest", 100_000)) for name in CROWD],
     "paper_speed": paper_rows,
+    "peers": peer_rows,
     "rates": rate_rows,
     "search": search_rows,
 }
@@ -108,6 +117,7 @@ BY_CLOCK = {
     "pixels": ("batch_all",),
     "resets": ("wait", "wait_ahead"),
     "paper_speed": ("resets_in_play", "resets_in_play_times"),
+    "peers": ("peer", "ours", "ratio"),
     "rates": ("both",),
 }
 """What says nothing where others work beside it: then the files have nothing there, and the page leaves it out."""
@@ -229,6 +239,22 @@ def page(into: Path, where: str) -> str:
                 clocked(lambda ratios=ratios: least(ratios)),  # type: ignore[misc]
             )
         )
+    made = {row["puzzle"]: float(row["generate_us"]) for row in levels["easiest"].rows}
+    dearer = [("", "a new game in C", "a tenth of the paper's reset", "times as fast", "in play")]
+    for row in sorted(paper.rows, key=lambda row: float(row["resets_times"])):
+        times = float(row["resets_times"])
+        if times >= 10:
+            break
+        in_play = clocked(lambda row=row: f"{float(row['resets_in_play_times']):.1f}")  # type: ignore[misc]
+        tenth = 1e5 * times / float(row["resets"])
+        dearer.append(
+            (f"{row['puzzle']} {row['params']}", micro(made[row["puzzle"]]), micro(tenth), micro(times), in_play)
+        )
+    beside = [("our game", "theirs", "steps a second, ours", "theirs", "ratio")]
+    for row in Figures(into, "peers").rows:
+        told = [clocked(lambda row=row, name=name: f"{float(row[name]):,.0f}") for name in ("ours", "peer")]  # type: ignore[misc]
+        ratio = clocked(lambda row=row: f"{float(row['ratio']):.1f}")  # type: ignore[misc]
+        beside.append((f"{row['puzzle']} {row['params']}", row["peer_name"], *told, ratio))
     grown = [("", *levels)]
     for name, what in (
         ("items", "numbers in an observation"),
@@ -346,7 +372,8 @@ def page(into: Path, where: str) -> str:
             ),
         ),
         paper=table(*standing),
-        dearer=", ".join(row["puzzle"] for row in paper.rows if float(row["resets_times"]) < 10),
+        dearer=table(*dearer),
+        peers=table(*beside),
         yardstick=f"{paper.mean('yardstick'):,.0f}",
         instances=SEARCHED,
         grown=table(*grown),
@@ -414,10 +441,23 @@ Ours was measured in this run, as `gym.make` gives it. The paper's implementatio
 turns with ours as it was then; its rates are kept in `core/benchmark/paper/speed.csv`. How much faster or slower this machine
 is just now is told by a yardstick of plain Python and NumPy, measured in turns with every puzzle ({yardstick} rounds a second
 in this run); what it would have read then is known from our build of then, which was measured again beside it. So a ratio here
-is one of this run times a number that relates the two days and is the same for all puzzles. Resets are those of a stream. The
-last row is what a user waits for: a game of 1,000 random steps, some 3 milliseconds, and then the reset, as `gym.make` gives it;
-the mean of all waits. In the row above it nothing was made ahead, so it says what a reset costs: in {dearer} that is less than
-ten times as fast, as nearly all of it is the engine's search for a puzzle with one solution.
+is one of this run times a number that relates the two days and is the same for all puzzles, and may be a tenth off. In turns with
+that build itself, on 19 November 2026, it was 82 (steps), 44 (pictures) and 26 times (resets). Resets are those of a stream. The
+last row is what a user waits for: a game of 1,000 random steps, some 2 milliseconds, and then the reset, as `gym.make` gives it;
+the mean of all waits. In the row above it nothing was made ahead, so it says what a reset costs. Where that is less than ten
+times as fast, it is the engine's search for a puzzle that nearly all of it goes to, and the paper's implementation makes the same
+search, of the same engine. In microseconds:
+
+{dearer}
+
+Random play in Flood is over in a dozen steps, sooner than another thread can make the next game.
+
+## Beside environments in JAX
+
+1,024 games at once inside `jax.jit`, on all cores, with random legal actions and new games by themselves: Jumanji's and pgx's
+beside ours of the same kind. `puzzleport bench peers`, [peers.csv](results/peers.csv)
+
+{peers}
 
 ## Larger boards
 
