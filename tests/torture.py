@@ -134,12 +134,21 @@ def bookkeeping(calls: Calls) -> Calls:
 
 
 def gymnasium() -> tuple[Any, Calls]:
+    from gymnasium.error import ResetNeeded
+
     from puzzleport.adapters.gymnasium import PuzzleEnv
 
     e = PuzzleEnv("net", "3x3", observation="both", width=48, height=48, render_mode="rgb_array")
     e.reset(seed=1)
+
+    def step() -> None:
+        try:
+            e.step(0)
+        except ResetNeeded:  # a game of the stream that this key has solved
+            e.reset()
+
     return e, {
-        "step": lambda: e.step(0),
+        "step": step,
         "reset": lambda: e.reset(seed=2),
         "reset large": lambda: e.reset(options={"game_id": "3x3#4"}),
         "next": e.reset,
