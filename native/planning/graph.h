@@ -77,6 +77,9 @@ int pz_search_release(pz_search *search, int error); /* returns the error */
 /* Run a piece of a claimed search under a guard; after an error the search is over. */
 int pz_search_run(pz_search *search, pz_work work, void *context);
 
+/* pz_search_simulate in a search that is claimed already, by whichever thread. */
+int pz_search_grow(pz_search *search, int simulations, int rollout_depth, double c, double discount, int stop);
+
 /* An array with room for at least so many items; keeps what is in it. */
 void *pz_grown(void *array, int64_t wanted, size_t size);
 

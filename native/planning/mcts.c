@@ -215,12 +215,16 @@ static void simulate(pz_session *first, void *context)
     }
 }
 
+int pz_search_grow(pz_search *t, int n, int rollout_depth, double c, double discount, int stop)
+{
+    simulations wanted = {t, n, rollout_depth, c, discount, stop};
+    return pz_search_run(t, simulate, &wanted);
+}
+
 int pz_search_simulate(pz_search *t, int n, int rollout_depth, double c, double discount, int stop)
 {
     int refused = pz_search_claim(t);
-    if (refused) return refused;
-    simulations wanted = {t, n, rollout_depth, c, discount, stop};
-    return pz_search_release(t, pz_search_run(t, simulate, &wanted));
+    return refused ? refused : pz_search_release(t, pz_search_grow(t, n, rollout_depth, c, discount, stop));
 }
 
 static void set_aside(pz_search *t)

@@ -103,7 +103,8 @@ static char *pz_text_board(const game_params *params, const game_state *state, c
 static bool pz_sound_ui(const game_ui *ui, const game_state *state)
 {
     (void)state;
-    return ui->drag_colour >= -2 && ui->dragx >= -1 && ui->dragx < PZ_MANY && ui->dragy >= -1 && ui->dragy < PZ_MANY;
+    return ui->drag_colour >= -2 && ui->drag_colour < FOUR && ui->dragx >= -1 && ui->dragx < PZ_MANY &&
+           ui->dragy >= -1 && ui->dragy < PZ_MANY;
 }
 
 /* The engine does not show that the cursor moved with the colour in hand; what SELECT does depends on it. */

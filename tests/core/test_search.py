@@ -361,17 +361,27 @@ def test_a_forest_is_the_sum_of_its_trees_whatever_the_threads_do(stop):
 
 def test_a_forest_whose_tree_is_at_work_elsewhere_is_refused_and_goes_on_later():
     forest = search.Forest(pp.Session("net", "5x5", seed=4), 3, seed=9)
-    other = threading.Thread(target=forest.trees[1].simulate, args=(200_000, 20), kwargs={"stop": False})
+    forest.simulate(30, 20, stop=False)
+    grown = forest.result.visits.sum()  # by one with each simulation from here on
+
+    def elsewhere() -> None:
+        while True:  # it may be refused itself, until it has been let in once
+            with contextlib.suppress(pp.EngineError):
+                return forest.trees[1].simulate(50_000, 20, stop=False)
+
+    other = threading.Thread(target=elsewhere)
     other.start()
-    refused = 0
+    refused = taken = 0
     while other.is_alive():
-        with contextlib.suppress(pp.EngineError):
+        try:
             forest.simulate(3, 20, stop=False)
-            continue
-        refused += 1
+            taken += 3
+        except pp.EngineError:
+            refused += 1
     other.join()
     assert refused
     before = forest.result.visits.sum()
+    assert before == grown + 50_000 + taken  # a call that was refused has grown none of the trees
     forest.simulate(300, 20, stop=False)
     assert forest.result.visits.sum() == before + 300
 
