@@ -186,36 +186,23 @@ def test_masks_of_a_forged_save_are_exact(puzzle):
             loaded.step(action % len(loaded.actions))
 
 
-def forged_within_bounds(session):
-    """What is shown of every save that one byte was changed in lies within the bounds of its fields, or it is refused."""
-    saved = session.save()[:-20]
-    for at, value in itertools.product(range(8, len(saved)), (0x7F, 0x80)):
-        forged = saved[:at] + bytes([value]) + saved[at + 1 :]
-        try:
-            loaded = pp.Session.load(forged + hashlib.sha1(forged).digest())
-        except pp.CorruptState:
-            continue
-        seen = loaded.observe(copy=False)
-        for field in loaded.fields:
-            view = seen[field.name]
-            assert not view.size or field.low <= view.min() <= view.max() <= field.high, (field.name, at, value)
-
-
 def test_what_a_forged_save_shows_lies_within_the_bounds_of_its_fields(puzzle):
     for seed in range(3):
         session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=seed, undo=False)
         play(session, 4 * seed, seed=seed, legal=True)
         if "SELECT" in session.actions:  # in the middle of what two keys do, such as a bridge
             session.step("SELECT")
-        forged_within_bounds(session)
-
-
-def test_a_forged_colour_in_hand_is_refused():
-    session = pp.Session("map", "3x3n5de", seed=1, undo=False)
-    random = np.random.default_rng(1)
-    while not session.observe()["held_colour"]:
-        session.step(int(random.integers(len(session.actions))))
-    forged_within_bounds(session)
+        saved = session.save()[:-20]
+        for at, value in itertools.product(range(8, len(saved)), (0x7F, 0x80)):
+            forged = saved[:at] + bytes([value]) + saved[at + 1 :]
+            try:
+                loaded = pp.Session.load(forged + hashlib.sha1(forged).digest())
+            except pp.CorruptState:
+                continue
+            seen = loaded.observe(copy=False)
+            for field in loaded.fields:
+                view = seen[field.name]
+                assert not view.size or field.low <= view.min() <= view.max() <= field.high, (field.name, at, value)
 
 
 @pytest.mark.parametrize("name", ["keen", "towers", "undead"])
