@@ -66,6 +66,7 @@ static void pz_observe_ui(const game_state *state, const game_ui *ui, const int 
 static void pz_visit(game_state *state, pz_visitor *v)
 {
     PZ_VISIT(v, state->colouring, state->p.n);
+    PZ_SOUND_ALL(v, state->p.n, state->colouring[i] >= -1 && state->colouring[i] < FOUR);
     PZ_VISIT(v, state->pencil, state->p.n);
     PZ_VISIT1(v, state->completed);
     PZ_VISIT1(v, state->cheated);
