@@ -422,6 +422,9 @@ def test_larger_boards_come_by_their_longer_side_then_by_their_area():
     sizes = ["5x5", "5x6", "6x5", "6x6", "4x7", "7x4", "5x7", "7x5", "6x7", "7x6", "7x7", "4x8"]
     for params in ("4x6de", "6x4de"):
         assert sight.larger("tents", params, 12) == [f"{size}de" for size in sizes]
+        # As far as three more than the longer side, whatever is asked for.
+        every = {f"{a}x{b}de" for a in range(4, 10) for b in range(4, 10) if a * b > 4 * 6}
+        assert set(sight.larger("tents", params, 1000)) == every
 
 
 # The numbers of a field that a cell sees, by row y and column x on a board of that height and width; -1 for none.
@@ -431,8 +434,8 @@ SEEN = [
     ("magnets", "6x5de", (5, 6), "column_plus", [lambda y, x: x]),
     ("tracks", "6x4de", (4, 6), "row_clues", [lambda y, x: y]),
     ("tracks", "6x4de", (4, 6), "column_errors", [lambda y, x: x]),
-    # Clues above, below, left and right, in this order.
-    ("towers", "4de", (4, 4), "clues", [lambda y, x, k=k: 4 * (k // 2) + (x, y)[k % 2] for k in range(8)]),
+    # Clues above, below, left and right: those at its column's number, then those at its row's.
+    ("towers", "4de", (4, 4), "clues", [lambda y, x, k=k: 4 * (k % 4) + (x, y)[k // 4] for k in range(8)]),
     ("undead", "5x4de", (4, 5), "sightings", [lambda y, x, k=k: (x, 5 + x, 10 + y, 14 + y)[k] for k in range(4)]),
     ("undead", "5x4de", (4, 5), "counts", [lambda y, x, k=k: k for k in range(3)]),
     ("blackbox", "w4h3m2M2", (3, 4), "shots", [lambda y, x, k=k: (x, 4 + x, 8 + y, 11 + y)[k] for k in range(4)]),
@@ -442,19 +445,31 @@ SEEN = [
         "4de",
         (4, 4),
         "signs_across",
-        [lambda y, x, k=k: y * 3 + x - k if 0 <= x - k < 3 else -1 for k in (0, 1)],
+        [lambda y, x, k=k: y * 3 + x - k if 0 <= x - k < 3 else -1 for k in (1, 0)],
     ),
     (
         "unequal",
         "4de",
         (4, 4),
         "signs_down",
-        [lambda y, x, k=k: (y - k) * 4 + x if 0 <= y - k < 3 else -1 for k in (0, 1)],
+        [lambda y, x, k=k: (y - k) * 4 + x if 0 <= y - k < 3 else -1 for k in (1, 0)],
     ),
     ("rect", "4x3", (3, 4), "vertical_edges", [lambda y, x, k=k: y * 5 + x + k for k in (0, 1)]),
     ("rect", "4x3", (3, 4), "dragging", [lambda y, x: 0]),
     ("slant", "4x3de", (3, 4), "clues", [lambda y, x, k=k: (y + k // 2) * 5 + x + k % 2 for k in range(4)]),
     ("flood", "4x3c6m5", (3, 4), "move_limit", [lambda y, x: 0]),
+    # Dots lie on cells, between them and on their corners, but for the rim.
+    (
+        "galaxies",
+        "4x3dn",
+        (3, 4),
+        "dots",
+        [
+            lambda y, x, i=i, j=j: (2 * y + i) * 7 + 2 * x + j if 0 <= 2 * y + i < 5 and 0 <= 2 * x + j < 7 else -1
+            for i in (-1, 0, 1)
+            for j in (-1, 0, 1)
+        ],
+    ),
 ]
 
 
@@ -473,7 +488,8 @@ def test_a_cell_sees_what_is_on_it_around_it_and_in_its_row_and_column(puzzle, p
         if column.places is None and column.items.max() in range(start, start + count)
     ]
     height, width = size
-    assert sorted(found) == sorted([of(y, x) for y in range(height) for x in range(width)] for of in where)
+    # In this order: an agent's file tells its features by the number of their column.
+    assert found == [[of(y, x) for y in range(height) for x in range(width)] for of in where]
 
 
 @pytest.mark.parametrize("puzzle", READABLE)
@@ -497,6 +513,7 @@ def test_a_relative_network_asks_for_every_value_that_was_met_on_any_board():
                 for _ in range(2)
             ]
         )
+        samples[params][:, : np.prod(of.fields[0].shape)] = 1  # what is the same everywhere tells nothing
     boards = {params: sight.read_board("tents", params) for params in sizes}
     expected = []
     for number, column in enumerate(boards["4x4de"].columns):
@@ -510,6 +527,16 @@ def test_a_relative_network_asks_for_every_value_that_was_met_on_any_board():
         expected += [(number, value) for value in sorted(met)] if len(met) > 1 else []
     seen = sight.choose("tents", "4x4de", samples)
     assert list(zip(seen.column.tolist(), seen.compared.tolist(), strict=True)) == expected
+    assert min(number for number, _ in expected) > 0
+    # And what it sees is where a cell's number is that value, or the cell's own place.
+    board, of = boards["4x4de"], samples["4x4de"][0]
+    found = network.look({"item": seen.item, "value": seen.value}, of).reshape(16, -1)
+    asked = [*((board.columns[number], value) for number, value in expected), *((one, 0) for one in board.cursor)]
+    for feature, (column, value) in enumerate(asked):
+        for cell in range(16):
+            item = column.items[cell]
+            than = value if column.places is None else column.places[cell]
+            assert found[cell, feature] == (item >= 0 and of[item] == than)
 
 
 def plain_attention(weights, name, line):
