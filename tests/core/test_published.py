@@ -15,7 +15,21 @@ from click.testing import CliRunner
 import puzzleport as pp
 from puzzleport.agents import network, published, sight
 from puzzleport.benchmark.evaluation import evaluate
-from puzzleport.benchmark.learned import RECIPES, Played, agree, interval, play_agent, read_rows
+from puzzleport.benchmark.evaluation_sets import evalset
+from puzzleport.benchmark.learned import (
+    RECIPES,
+    Played,
+    add_row,
+    agree,
+    agreement,
+    instances,
+    interval,
+    measure,
+    play_agent,
+    read_rows,
+    sights,
+    withheld,
+)
 from puzzleport.cli import main
 from puzzleport.cli.agents import check
 
@@ -606,3 +620,114 @@ def test_cells_look_along_their_rows_and_then_along_their_columns(kind):
         expected = np.maximum(told @ weights["hidden.0.weight"] + weights["hidden.0.bias"], 0)
         assert expected.max() > 0.1
         np.testing.assert_allclose(ours, expected, rtol=1e-3, atol=1e-4)
+
+
+# ---- the rows of a table
+
+
+@pytest.mark.skipif("net-easiest" not in NAMES, reason="no agent for Net is published yet")
+def test_a_row_is_of_games_at_each_temperature_and_of_those_that_were_not_met():
+    agent, episodes = pp.agents.load("net", "easiest").at(4.0), 40  # so hot that it wanders about
+    task = pp.Task("net", agent.params)
+    bound = pp.puzzle_spec.optimal_steps("net", task.params)
+    seeds = instances(task, episodes)
+    assert seeds == evalset("v1", params_of={"net": task.params})["net"].seeds[:episodes]
+    unseen = np.arange(episodes + 5) % 3 == 0  # of more games than are played
+    row = measure(agent, episodes=episodes, unseen=unseen)
+    alone = solved_alone(agent, task, seeds)
+    assert row["greedy_success"] == round(100 * sum(alone) / episodes, 2)
+    played = {t: play_agent(agent, task, seeds, temperature=t) for t in (1.0, 0.0, 4.0)}
+    ways = []
+    for seed in seeds:
+        with task.session(seed) as session:
+            ways.append(len(session.plan()))
+    for name, temperature in (("sampled", 1.0), ("greedy", 0.0), ("own", 4.0)):
+        expected = played[temperature].figures(name, bound, np.array(ways))
+        assert {one: row[one] for one in expected} == expected
+    assert row["own_steps"] != row["sampled_steps"]
+    new = [k for k in range(episodes) if unseen[k]]
+    within = [bool(played[4.0].solved[k] and played[4.0].steps[k] <= bound) for k in new]
+    assert (row["unseen_episodes"], row["unseen_within"]) == (len(new), round(100 * sum(within) / len(new), 2))
+    assert row["temperature"] == 4.0
+    with pp.Session("net", task.params) as session:
+        starts = set()
+        for seed in seeds:
+            session.reset(seed)
+            starts.add(session.record().tobytes())
+    assert row["instances"] == len(starts)
+    # None are new, and nothing is known of any.
+    for of, told in ((np.zeros(episodes, bool), (0, "")), (None, ("", ""))):
+        row = measure(agent, episodes=episodes, unseen=of)
+        assert (row["unseen_episodes"], row["unseen_within"]) == told
+
+
+def test_a_withheld_instance_is_one_whose_first_number_lies_below_the_share():
+    first = np.array([0, 2**30 - 1, 2**30, 2**32 - 2, 2**32 - 1], np.uint32)
+    sight_of = np.stack([first, first[::-1]], -1)
+    assert withheld(sight_of, 0.25).tolist() == [True, True, False, False, False]
+    assert withheld(sight_of, 1.0).tolist() == [True, True, True, True, False]  # the largest number that there is stays
+    assert not withheld(sight_of, 0.0).any()
+    task = pp.Task("net", "3x3")
+    some, every = instances(task, 50, 0.3), instances(task, 10_000)
+    low, _ = sights(task, every).T
+    assert some == [seed for seed, number in zip(every, low.tolist(), strict=True) if number < 0.3 * 2**32][:50]
+
+
+class Half:
+    """Presses the expert's key in every other step."""
+
+    puzzle, params = "net", "3x3"
+
+    def __init__(self):
+        self.asked = 0
+
+    def at(self, temperature):
+        assert temperature == 0
+        return self
+
+    def __call__(self, session):
+        self.asked += 1
+        key = session.plan()[0]
+        return key if self.asked % 2 else (key + 1) % len(session.actions)
+
+
+def test_agreement_is_counted_on_the_way_of_the_expert():
+    seeds, keys = [3, 4, 5], 0
+    for seed in seeds:
+        with pp.Session("net", "3x3", seed) as session:
+            keys += len(session.plan())
+    half = Half()
+    assert agreement(half, seeds) == round(100 * ((keys + 1) // 2) / keys, 1)
+    assert half.asked == keys
+    assert keys % 2 or agreement(half, seeds[:1]) > 40
+
+
+def test_a_table_of_what_needs_no_training(tmp_path):
+    """A row for each recipe, once; and with --unsolved none of a puzzle that an agent has solved."""
+    path, runner = tmp_path / "table.csv", CliRunner()
+    words = ["table", str(path), "--puzzle", "net", "--recipe", "masked", "--recipe", "expert", "--episodes", "6"]
+    for more, rows in (([], 2), ([], 2), (["--level", "human"], 4)):
+        result = runner.invoke(main, [*words, *more])
+        assert result.exit_code == 0, result.output
+        assert len(read_rows(path)) == rows
+    ways = []
+    task = pp.Task("net", pp.spec("net").easiest_params)
+    for seed in instances(task, 6):
+        with task.session(seed) as session:
+            ways.append(len(session.plan()))
+    row = next(row for row in read_rows(path) if (row["recipe"], row["level"]) == ("expert", "easiest"))
+    assert [row[f"own_{what}"] for what in ("episodes", "success", "spl")] == ["6", "100.0", "1.0"]
+    assert (row["seed"], float(row["own_steps"])) == ("", round(sum(ways) / 6, 2))
+    bound = pp.puzzle_spec.optimal_steps("net", task.params)
+    assert (row["params"], row["bound"]) == (task.params, str(bound))
+    assert float(row["own_within"]) == round(100 * sum(way <= bound for way in ways) / 6, 2)
+    for within, rows in ((95.0, 3), (94.9, 4)):  # beside the row of a trained agent there are two, or three
+        other = tmp_path / f"{within}.csv"
+        for recipe, own in (("ppo", within), ("masked", 100.0), ("dagger", 10.0)):
+            add_row(other, {"puzzle": "net", "level": "easiest", "recipe": recipe, "seed": 0, "own_within": own})
+        told = ["table", str(other), *words[2:4], "--recipe", "expert", "--episodes", "2", "--unsolved"]
+        assert runner.invoke(main, told).exit_code == 0
+        assert len(read_rows(other)) == rows
+        # Those that need no training are not counted among the agents, and another level is another matter.
+        assert runner.invoke(main, [*told, "--level", "human"]).exit_code == 0
+        assert len(read_rows(other)) == rows + 1
