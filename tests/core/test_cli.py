@@ -933,3 +933,102 @@ def test_a_film_of_chosen_actions_leaves_the_game_alone(tmp_path):
             solved.step(key)
         film.seek(film.n_frames - 1)
         assert np.abs(np.asarray(film.convert("RGB")).astype(int) - solved.pixels(64, 64)).mean() < 8
+
+
+@pytest.mark.parametrize("suffix", ["gif", "png", "webp"])
+def test_every_picture_of_a_film_stays_alike_and_the_last_one_for_a_while(tmp_path, suffix):
+    """A second by the rate; the last one at least a second and a half, and that is longer only where all are."""
+    image = pytest.importorskip("PIL.Image", reason="films need the extra record")
+    from puzzleport.animation import save_film
+
+    pictures = [np.full((16, 24, 3), 60 * k, np.uint8) for k in range(4)]
+    for more, each in (({}, 200), ({"fps": 10}, 100), ({"fps": 0.5}, 2000)):
+        path = tmp_path / f"a.{suffix}"
+        assert save_film(pictures, path, **more) == 4
+        with image.open(path) as film:
+            assert film.n_frames == 4
+            assert film.info["loop"] == 0
+            found = []
+            for k in range(4):
+                film.seek(k)
+                film.load()
+                found.append(film.info["duration"])
+                assert abs(int(np.asarray(film.convert("RGB"))[5, 5, 0]) - 60 * k) <= 8  # WebP is not exact
+        assert found == [each] * 3 + [max(each, 1500)]
+
+
+def test_a_film_of_actions_has_the_board_before_them_and_after_each(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="films need the extra record")
+    with pp.Session("fifteen", "3x3", seed=2) as session:
+        plan = session.plan()[:4]
+        assert pp.record(session, plan, tmp_path / "a.png", width=48, height=32) == 5
+        with image.open(tmp_path / "a.png") as film:
+            for k in range(5):
+                film.seek(k)
+                assert np.array_equal(np.asarray(film.convert("RGB")), session.pixels(48, 32))
+                if k < 4:
+                    session.step(plan[k])
+
+
+def test_a_rate_is_told_by_the_second_or_where_it_is_little_by_the_minute():
+    from rich.progress import Task
+
+    from puzzleport.cli.common import Rate
+
+    def told(**known):
+        return str(Rate().render(Task(0, "", 10, 1, _get_time=time.monotonic, **known)))
+
+    for speed, expected in (
+        (12_345.6, "12,346/s"),
+        (10, "10/s"),
+        (9.94, "9.9/s"),
+        (1, "1.0/s"),
+        (0.99, "59.4/min"),
+        (0.5, "30.0/min"),
+    ):
+        assert told(finished_speed=speed) == expected
+    assert told() == ""
+
+
+def test_means_and_shares_are_told_as_the_paper_tells_them():
+    from puzzleport.benchmark.report import Cell
+    from puzzleport.cli.common import steps_and_success
+
+    for mean, success, expected in (
+        (1234.5, 99.95, "1,234 (100.0%)"),
+        (7.6, 12.34, "8 (12.3%)"),
+        (None, 0.0, "- (0.0%)"),
+        (3.2, None, "3"),
+    ):
+        assert steps_and_success(mean, success) == expected
+        assert str(Cell(mean, success)) == expected
+    assert str(Cell.of(None, None)) == "- (0.0%)"  # nothing was solved
+    assert str(Cell.of(5.0, None)) == "5"
+    assert str(Cell(None, None)) == "-"
+
+
+@pytest.mark.parametrize("width", [30, 50, 80])
+def test_a_part_of_a_table_has_all_columns_that_fit(width):
+    """Each column takes its text and three more, and the table one more for its last line."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from puzzleport.cli.common import in_parts
+
+    table, wide = Table(), [4, 9, 5, 11, 7, 7, 3, 12]
+    for number, letters in enumerate(wide):
+        table.add_column("x" * letters, justify="right" if number > 1 else "left")
+    table.add_row(*("1" * letters for letters in wide))
+    expected = [[0, 1]]
+    for number in range(2, len(wide)):
+        if sum(wide[one] + 3 for one in [*expected[-1], number]) + 1 > width and len(expected[-1]) > 2:
+            expected.append([0, 1])
+        expected[-1].append(number)
+    parts = in_parts(table, width)
+    assert [[len(str(column.header)) for column in part.columns] for part in parts] == [
+        [wide[number] for number in part] for part in expected
+    ]
+    for part, numbers in zip(parts, expected, strict=True):
+        console = Console(width=200, file=io.StringIO())
+        console.print(part)
+        assert len(console.file.getvalue().splitlines()[0]) == sum(wide[number] + 3 for number in numbers) + 1

@@ -358,6 +358,22 @@ def test_a_graph_is_what_its_table_says(puzzle, model):
     assert len(set(met)) > 1
 
 
+def test_islands_without_water_between_them_have_no_bridge():
+    """The generator puts none side by side; whatever stands where, the graph is what its table says."""
+    played, random = pp.Task("bridges", GRAPH_PARAMS["bridges"]), np.random.default_rng(0)
+    with played.session(1) as session:
+        seen = session.observe()
+    for _ in range(30):
+        for name in ("islands", "horizontal", "vertical"):
+            high = field_of("bridges", name).high
+            seen[name] = random.integers(high + 1, size=seen[name].shape) * (random.random(seen[name].shape) < 0.6)
+        nodes, edges = graph_of_bridges(seen)
+        found = Graph(played).graph(seen)
+        assert len(found[0]) == len(nodes)
+        ours = sorted((tuple(link), *edge) for link, edge in zip(found[2].tolist(), found[1].tolist(), strict=True))
+        assert ours == sorted((link, *map(float, edge)) for link, edge in edges)
+
+
 def test_there_is_room_for_the_largest_graph_and_no_more():
     """Bridges and Net: two edges for each cell. A graph without crossings has at most three edges for each point, less six."""
     for puzzle, params, nodes, edges in (
