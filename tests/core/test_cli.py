@@ -1032,3 +1032,87 @@ def test_a_part_of_a_table_has_all_columns_that_fit(width):
         console = Console(width=200, file=io.StringIO())
         console.print(part)
         assert len(console.file.getvalue().splitlines()[0]) == sum(wide[number] + 3 for number in numbers) + 1
+
+
+def test_a_place_is_told_from_the_cursor():
+    """Every place of a board that is not square, from where the cursor stands now."""
+    from puzzleport.cli.by_hand import _where
+
+    with pp.Session("tents", "5x4de", seed=1) as session:
+        for keys in ((), ("DOWN", "RIGHT", "RIGHT"), ("DOWN", "DOWN", "RIGHT", "RIGHT")):
+            for key in keys:
+                session.step(key)
+            seen = session.observe()
+            y, x = int(seen["cursor_y"]), int(seen["cursor_x"])
+            for row, column in itertools.product(range(4), range(5)):
+                ways = []
+                if column != x:
+                    ways.append(f"{column - x} right" if column > x else f"{x - column} left")
+                if row != y:
+                    ways.append(f"{row - y} down" if row > y else f"{y - row} up")
+                expected = " and ".join(ways) + " of the cursor" if ways else "at the cursor"
+                assert _where(session, (4, 5), (row, column)) == expected
+        assert (y, x) == (3, 4)
+        assert _where(session, (5,), (2,)) == "at number 3"  # people count from one
+        assert _where(session, (), (0,)) == ""
+    with pp.Session("fifteen", "3x3", seed=1) as session:  # it has no cursor
+        assert _where(session, (3, 3), (1, 2)) == "in row 2, column 3"
+
+
+def test_a_value_is_told_by_the_words_of_its_field():
+    from puzzleport.cli.by_hand import _meaning
+
+    for about, value, expected in (
+        ("1 where the square is black", 1, "the square is black"),
+        ("1 where the square is black", 0, "no longer: the square is black"),
+        ("1 where a wire ends, else 0", 1, "a wire ends"),
+        ("0 for none, 1 for tent, 2 no tent", 1, "tent"),
+        ("of each edge: 0 undecided, 1 part of the loop, 2 not part of it", 2, "not part of it"),
+        ("of each edge: 0 undecided, 1 part of the loop, 2 not part of it", 0, "undecided"),
+        ("what is written", 12, "mark 12"),
+    ):
+        assert _meaning("marks", about, value) == expected
+    assert _meaning("cross", "how many", 3) == "cross 3"
+    assert _meaning("column_clues", "how many", 3) == "column clue 3"
+
+
+@pytest.mark.parametrize("puzzle", ["tents", "map"])
+def test_a_hint_shows_the_keys_up_to_the_next_move_and_no_more_than_twelve(puzzle):
+    from puzzleport.cli.by_hand import MOST_KEYS, hint
+
+    counts = set()
+    with pp.Session(puzzle, pp.spec(puzzle).human_params, seed=1) as session:
+        while session.status == pp.Status.ONGOING:
+            copy, keys = session.clone(), []
+            for action in session.plan():
+                keys.append(session.actions[action])
+                copy.step(action)
+                if copy.moves > session.moves:
+                    break
+            shown = hint(session).rsplit(": ", 1)[1].split(", ")
+            assert shown == (keys if len(keys) <= MOST_KEYS else [*keys[:MOST_KEYS], "..."])
+            counts.add(len(keys))
+            for key in keys:
+                session.step(key)
+    assert MOST_KEYS in counts
+    assert puzzle != "map" or max(counts) > MOST_KEYS
+
+
+def test_a_line_says_how_a_game_stands():
+    from puzzleport.cli.by_hand import press, state_line
+
+    with pp.Session("fifteen", "2x2", seed=1) as session:
+        assert state_line(session) == "ongoing, 0 steps, 0 moves"
+        plan = [session.actions[action] for action in session.plan()]
+        for count, name in enumerate(plan, start=1):
+            assert press(session, name) == ""
+            stands = "SOLVED" if count == len(plan) else "ongoing"
+            assert state_line(session, "so") == f"{stands}, {count} steps, {count} moves   so"
+    with pp.Session("fifteen", "3x3", seed=1) as session:
+        for key in session.actions:
+            legal = session.mask()[session.actions.index(key)]
+            with session.clone() as copy:
+                assert press(copy, key) == ("" if legal else "no effect")
+        assert press(session, "z") == "no such key"
+        for key in ("q", "\x03", "\x04", "\x1b"):
+            assert press(session, key) is None
