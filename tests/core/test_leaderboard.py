@@ -19,7 +19,7 @@ from puzzleport.benchmark.evaluation_sets import evalset
 from puzzleport.benchmark.ladder import rungs
 from puzzleport.benchmark.leaderboard import height, is_entry, publish, whole_ladder
 from puzzleport.benchmark.recording import BadRecording, Recorder, load
-from puzzleport.benchmark.score import MEASURES, Setting, figures
+from puzzleport.benchmark.score import MEASURES, Figure, Setting, figures
 from puzzleport.benchmark.verification import scored, verify
 from puzzleport.cli import main
 
@@ -199,3 +199,8 @@ def test_the_measures_of_a_setting_are_those_of_each_run_and_game() -> None:
     assert within.tolist() == [1, 1, 1, 0, 0, 0, 1]
     assert spl[:6].tolist() == [1, 1, 5 / bound, 5 / (bound + 1), 0, 0]
     assert np.isfinite(spl).all()
+
+
+def test_a_figure_is_told_with_its_interval_where_there_is_one() -> None:
+    assert str(Figure(0.12345, None)) == "0.123"
+    assert str(Figure(0.5, (0.25, 1.0))) == "0.500 [0.250, 1.000]"

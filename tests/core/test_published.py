@@ -22,8 +22,10 @@ from puzzleport.benchmark.learned import (
     add_row,
     agree,
     agreement,
+    first_sight,
     instances,
     interval,
+    joined,
     measure,
     play_agent,
     read_rows,
@@ -731,3 +733,17 @@ def test_a_table_of_what_needs_no_training(tmp_path):
         # Those that need no training are not counted among the agents, and another level is another matter.
         assert runner.invoke(main, [*told, "--level", "human"]).exit_code == 0
         assert len(read_rows(other)) == rows + 1
+
+
+def test_what_tells_instances_apart_is_a_sum_of_products_that_is_mixed_twice():
+    """In Python's own numbers. An agent's card says which share it never saw: with other numbers that would be another share."""
+    random = np.random.default_rng(1)
+    seen = random.integers(-5, 2000, (30, 17))
+    odd = np.random.default_rng(0).integers(2**31, size=(17, 2), dtype=np.uint32).tolist()
+    for board, both in zip(seen.tolist(), first_sight(seen).tolist(), strict=True):
+        for way in range(2):
+            mixed = sum((number + 1) * (2 * odd[at][way] + 1) for at, number in enumerate(board)) % 2**32
+            mixed = (mixed ^ mixed // 2**16) * 0x45D9F3B % 2**32
+            assert both[way] == mixed ^ mixed // 2**16
+    high, low = first_sight(seen[0]).tolist()
+    assert int(joined(first_sight(seen[0]))) == high * 2**32 + low
