@@ -20,7 +20,7 @@ from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.benchmark.results import load, save
 from puzzleport.language import Dialogue, verdict
 from puzzleport.language.board import Board, read
-from puzzleport.language.dialogue import MAX_MESSAGE, MAX_MOVES
+from puzzleport.language.dialogue import MAX_MESSAGE, MAX_MOVES, MAX_PROBLEMS
 from puzzleport.language.grammar import grammar
 from puzzleport.language.moves import parse
 from puzzleport.language.verdict import says_all
@@ -504,3 +504,84 @@ def test_a_dialogue_that_is_over_offers_nothing_and_what_is_hidden_is_not_planne
     assert other.board() == before
     with pytest.raises(pp.NoPlan, match="what is hidden cannot be planned"):
         pp.language.Dialogue("mines", "4x4n2", seed=1).plan()
+
+
+def test_a_message_of_the_longest_length_is_read_and_a_longer_one_is_not() -> None:
+    for more, played in ((0, ("R1C1=/",)), (1, ())):
+        message = "R1C1=/".ljust(MAX_MESSAGE + more)
+        with Dialogue("slant", "2x2de", seed=1) as game:
+            reply = game.say(message)
+            assert reply.moves == played
+            assert (f"{MAX_MESSAGE} is the most" in "".join(reply.problems)) == bool(more)
+            if more:
+                assert reply.problems == (f"the message has {MAX_MESSAGE + 1} characters; {MAX_MESSAGE} is the most",)
+        # A board is an answer up to the same length.
+        with Dialogue("slant", "2x2de", seed=1) as game:
+            game.solve()
+            answer = game.board() + "\n"
+        judged = verdict("slant", "2x2de#1", answer.ljust(MAX_MESSAGE + more))
+        assert judged.solved == (not more)
+
+
+def test_a_reply_tells_of_at_most_so_many_problems() -> None:
+    with Dialogue("slant", "2x2de", seed=1) as game:
+        for count in (1, MAX_PROBLEMS, MAX_PROBLEMS + 1, 40):
+            said = [f"nonsense{number}" for number in range(count)]
+            expected = [f"'{word}' is not understood" for word in said[:MAX_PROBLEMS]]
+            assert list(game.say("\n".join(said)).problems) == expected
+        assert game.say(" ;\n, ").problems == ("the message has no move",)
+
+
+def test_a_move_is_said_up_to_99_times() -> None:
+    with Dialogue("slant", "5x5de", seed=1) as game:
+        for message, steps in (("RIGHT", 1), ("RIGHT*3", 4), ("LEFT * 2", 6), ("DOWN*1", 7)):
+            assert game.say(message).moves == (message.replace(" ", ""),) or " " in message
+            assert game.session.steps == steps
+        for times in (0, 100):
+            assert "is not understood" in game.say(f"LEFT*{times}").problems[0]
+        (move,) = parse(game.kinds, "LEFT*99")
+        assert move.times == 99
+
+
+@pytest.mark.parametrize("name", ["slant", "guess", "bridges", "fifteen"])
+def test_legal_moves_are_complete_once_all_were_tried(name: str) -> None:
+    params = "c3p2g4Bm" if name == "guess" else pp.spec(name).easiest_params
+    with Dialogue(name, params, seed=1) as game:
+        texts = [text for kind in game.kinds for text in kind.options(game.session.observe())]
+        every = game.legal(most=0)
+        assert every == [text for text in texts if game.attempt(text) is not None]
+        for most in (1, len(texts) - 1, len(texts), len(texts) + 1):
+            some = game.legal(most=most)
+            assert some.complete == (most >= len(texts))
+            assert some == [text for text in every if text in texts[:most]]
+
+
+@pytest.mark.parametrize("name", ["tents", "slant", "range", "bridges"])
+def test_a_score_is_the_share_of_what_must_change_that_has_changed(name: str) -> None:
+    """Over random play: of the places that differ from the solution at the start those that are right now, less new mistakes."""
+    random_, met = np.random.default_rng(3), set()
+    for seed in range(8):
+        with Dialogue(name, pp.spec(name).easiest_params, seed) as game:
+            session = game.session
+            start, solution = session.observe(), session.solution()
+            names = session.spec.goal or [
+                field.name
+                for field in session.fields
+                if not field.is_ui and (start[field.name] != solution[field.name]).any()
+            ]
+            way, first = game.plan(), 0
+            for name_ in names:
+                first += int((start[name_] != solution[name_]).sum())
+            for _ in range(12):
+                before = game.score
+                legal = game.legal(most=60)
+                game.say(way.pop(0) if way and random_.random() < 0.5 else legal[int(random_.integers(len(legal)))])
+                now = game.session.observe()
+                left = sum(int((now[name_] != solution[name_]).sum()) for name_ in names)
+                expected = 1.0 if game.solved else min(max((first - left) / first, 0.0), 0.99)
+                assert game.score == pytest.approx(expected)
+                assert game.gained == pytest.approx(expected - before)
+                met.add(round(expected, 6))
+                if game.done:
+                    break
+    assert len(met) > 2
