@@ -1116,3 +1116,69 @@ def test_a_line_says_how_a_game_stands():
         assert press(session, "z") == "no such key"
         for key in ("q", "\x03", "\x04", "\x1b"):
             assert press(session, key) is None
+
+
+def test_a_film_goes_at_its_rate_for_at_most_so_many_pictures_into_folders_that_are_made(run, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="films need the extra record")
+    words = ("record", "random", "fifteen", "4x4", "--seed", 3, "--size", 48, "--max-steps", 8)
+    for number, (more, each, count) in enumerate(
+        (((), 200, 9), (("--fps", 100), 10, 9), (("--fps", 2, "--frames", 3), 500, 3), (("--frames", 1), None, 1))
+    ):
+        run(*words, "--gif", f"{number}/deep/a.gif", "--png", f"{number}/b/c.png", *more)
+        assert (tmp_path / f"{number}/b/c.png").exists()
+        with image.open(tmp_path / f"{number}/deep/a.gif") as film:
+            # What does not change between two pictures may be stored as one that stays for longer.
+            length = 0
+            for k in range(film.n_frames):
+                film.seek(k)
+                length += film.info.get("duration", 0)
+            assert each is None or length == each * (count - 1) + max(each, 1500)
+    for more, said in (
+        (("--fps", 0), "--fps is a number above 0 and at most 100, not 0.0"),
+        (("--fps", 100.5), "--fps is a number above 0 and at most 100, not 100.5"),
+        (("--fps", "nan"), "--fps is a number above 0 and at most 100, not nan"),
+        (("--frames", 0), "--frames is a number above 0, not 0"),
+    ):
+        assert said in run(*words, "--gif", "wrong.gif", *more, code=2).stderr
+    assert "say what to write" in run(*words, code=2).stderr
+    assert not (tmp_path / "wrong.gif").exists()
+
+
+def test_agents_are_listed_with_what_their_cards_say(run, monkeypatch):
+    names = pp.agents.available()
+    if not names:
+        pytest.skip("no agent is published yet")
+    rows = json.loads(run("agents", "list", "--json").stdout)
+    assert [row["agent"] for row in rows] == names
+    for row in rows:
+        about = pp.agents.card(row["agent"])
+        assert (row["params"], row["recipe"]) == (about["params"], about["recipe"])
+        for column, figure in (
+            ("within_bound_percent", "within"),
+            ("mean_steps", "steps"),
+            ("spl", "spl"),
+            ("episodes", "episodes"),
+        ):
+            assert row[column] == about["figures"][f"own_{figure}"]
+    from puzzleport.cli import common
+
+    monkeypatch.setattr(common.console, "_width", 400)
+    shown = run("agents", "list").stdout.splitlines()
+    for row in rows:
+        (line,) = (one for one in shown if f" {row['agent']} " in one)
+        for told in (
+            row["params"],
+            row["recipe"],
+            f"{row['within_bound_percent']:.1f}%",
+            row["mean_steps"],
+            row["spl"],
+        ):
+            assert f" {told} " in line
+    # Those that are named, in this order, and the seed where nobody gave one.
+    some = names[1::-1]
+    words = [word for name in some for word in ("--agent", name)]
+    told = json.loads(run("agents", "verify", *words, "--episodes", 30, "--seed", 5, "--json").stdout)
+    assert [(row["agent"], row["agrees"], row["episodes"]) for row in told] == [(name, True, 30) for name in some]
+    shown = run("agents", "verify", *words, "--episodes", 30, "--seed", 5).stdout
+    assert shown.endswith("seed 5\n")
+    assert [line.split("│")[2].strip() for line in shown.splitlines() if "easiest" in line] == ["yes"] * len(some)
