@@ -22,6 +22,7 @@ from puzzleport.language import Dialogue, verdict
 from puzzleport.language.board import Board, read
 from puzzleport.language.dialogue import MAX_MESSAGE, MAX_MOVES, MAX_PROBLEMS
 from puzzleport.language.grammar import grammar
+from puzzleport.language.hand import Hand, Refused, arrow, cells, go_to, place_name, place_of, read_place
 from puzzleport.language.moves import parse
 from puzzleport.language.verdict import says_all
 
@@ -585,3 +586,40 @@ def test_a_score_is_the_share_of_what_must_change_that_has_changed(name: str) ->
                 if game.done:
                     break
     assert len(met) > 2
+
+
+@pytest.mark.parametrize("name", pp.puzzles())
+def test_every_place_has_a_name_and_the_cursor_goes_where_it_is_sent(name: str) -> None:
+    with Dialogue(name, pp.spec(name).easiest_params, seed=1) as game:
+        words, reached = game.grammar, 0
+        places = list(cells(words))
+        assert len({place_name(words, place) for place in places}) == len(places)
+        moves = any("cursor_x" in field.name for field in words.fields) or words.letter
+        for place in places:
+            assert read_place(words, place_name(words, place)) == place
+            if moves and not words.letter:
+                hand = Hand(words, game.session)
+                try:
+                    go_to(hand, place)
+                except Refused:
+                    continue
+                assert place_of(words, hand.cursor()) == place
+                assert not hand.session.status
+                reached += 1
+        # Of Bridges the cursor visits islands alone, of Twiddle what can be turned.
+        assert reached >= 2 or not moves or words.letter
+        if not words.letter and words.size[0]:
+            last = max(place[0] for place in places), max(place[1] for place in places)
+            for y, x in ((last[0] + 1, 0), (0, last[1] + 1)):
+                with pytest.raises(Refused, match="the board has"):
+                    read_place(words, f"R{y + 1}C{x + 1}")
+
+
+def test_an_arrow_leads_straight_from_place_to_place() -> None:
+    for a, b in itertools.product(itertools.product(range(3), range(4)), repeat=2):
+        down, right = b[0] - a[0], b[1] - a[1]
+        if (down == 0) == (right == 0):  # the same place, or neither in its row nor in its column
+            with pytest.raises(Refused, match="not in one row or column"):
+                arrow(a, b)
+        else:
+            assert arrow(a, b) == ("DOWN" if down > 0 else "UP" if down else "RIGHT" if right > 0 else "LEFT")
