@@ -12,7 +12,7 @@ import pytest
 import puzzleport as pp
 from puzzleport.language import Dialogue
 from puzzleport.language.grammar import grammar
-from puzzleport.language.rules import MOST_PLACES, RULES, Sight
+from puzzleport.language.rules import MOST_PLACES, RULES, Sight, broken_rules
 
 WITH_RULES = [name for name in pp.puzzles() if any(line.startswith("rule ") for line in pp.spec(name).words)]
 
@@ -388,3 +388,17 @@ def test_a_region_is_as_many_places_as_its_number_says() -> None:
             assert (len(named), count) == (min(len(part), MOST_PLACES), len(part))
             met.add(what.split()[-1])
     assert met == {"together", "in"}
+
+
+def test_what_the_engine_marks_is_told_by_its_first_places_and_how_many_more_there_are() -> None:
+    words, random = grammar("singles", pp.canonical_params("singles", "5x4de")), np.random.default_rng(0)
+    about = words.by_name["errors"].about.removeprefix("1 where ")
+    with pp.Session("singles", "5x4de", seed=1) as session:
+        seen = session.observe()
+    assert broken_rules(words, seen) == []
+    for count in (1, MOST_PLACES - 1, MOST_PLACES, MOST_PLACES + 1, 20):
+        marked = sorted(random.permutation(20)[:count].tolist())
+        seen["errors"] = np.isin(np.arange(20), marked).reshape(4, 5).astype(np.int8)
+        named = ", ".join(said(*divmod(at, 5)) for at in marked[:MOST_PLACES])
+        more = f" and {count - MOST_PLACES} more" if count > MOST_PLACES else ""
+        assert broken_rules(words, seen) == [f"errors at {named}{more}: {about}"]
