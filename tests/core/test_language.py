@@ -623,3 +623,16 @@ def test_an_arrow_leads_straight_from_place_to_place() -> None:
                 arrow(a, b)
         else:
             assert arrow(a, b) == ("DOWN" if down > 0 else "UP" if down else "RIGHT" if right > 0 else "LEFT")
+
+
+@pytest.mark.parametrize("params", ["10x4", "4x10"])
+def test_bridges_are_said_by_their_ends_on_boards_that_are_not_square(params: str) -> None:
+    """Whichever side is the longer: no bridge of the expert's has to be told as keys."""
+    longest = 0
+    for seed in range(4):
+        with Dialogue("bridges", params, seed) as game:
+            for text in game.solve():
+                first, last = (read_place(game.grammar, end.partition("*")[0]) for end in text.split("-"))
+                longest = max(longest, abs(first[0] - last[0]) + abs(first[1] - last[1]), *first, *last)
+            assert game.solved
+    assert longest == 9  # the last row or column was reached
