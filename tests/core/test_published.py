@@ -422,13 +422,13 @@ def test_shares_agree_unless_chi_squared_of_their_table_is_too_large():
 
 def test_figures_of_games_are_shares_and_means_of_those_that_were_solved():
     solved, steps = np.array([True, True, False, True]), np.array([4, 12, 50, 10])
-    told = Played(solved, steps).figures("own", 10, np.array([4, 6, 5, 20, 99]))
+    told = Played(solved, steps).figures("own", 10, np.array([4, 5, 5, 20, 99]))
     assert told == {
         "own_episodes": 4,
         "own_success": 75.0,
         "own_within": 50.0,  # in at most ten steps
         "own_steps": round((4 + 12 + 10) / 3, 2),
-        "own_spl": round((4 / 4 + 6 / 12 + 0 + 20 / 20) / 4, 4),
+        "own_spl": round((4 / 4 + 5 / 12 + 0 + 20 / 20) / 4, 4),
     }
     nothing = Played(~solved & False, steps).figures("own", 10, np.full(4, 5))
     assert [nothing[f"own_{what}"] for what in ("success", "within", "steps", "spl")] == [0, 0, "", 0]
