@@ -933,3 +933,252 @@ def test_a_film_of_chosen_actions_leaves_the_game_alone(tmp_path):
             solved.step(key)
         film.seek(film.n_frames - 1)
         assert np.abs(np.asarray(film.convert("RGB")).astype(int) - solved.pixels(64, 64)).mean() < 8
+
+
+@pytest.mark.parametrize("suffix", ["gif", "png", "webp"])
+def test_every_picture_of_a_film_stays_alike_and_the_last_one_for_a_while(tmp_path, suffix):
+    """A second by the rate; the last one at least a second and a half, and that is longer only where all are."""
+    image = pytest.importorskip("PIL.Image", reason="films need the extra record")
+    from puzzleport.animation import save_film
+
+    pictures = [np.full((16, 24, 3), 60 * k, np.uint8) for k in range(4)]
+    for more, each in (({}, 200), ({"fps": 10}, 100), ({"fps": 0.5}, 2000)):
+        path = tmp_path / f"a.{suffix}"
+        assert save_film(pictures, path, **more) == 4
+        with image.open(path) as film:
+            assert film.n_frames == 4
+            assert film.info["loop"] == 0
+            found = []
+            for k in range(4):
+                film.seek(k)
+                film.load()
+                found.append(film.info["duration"])
+                assert abs(int(np.asarray(film.convert("RGB"))[5, 5, 0]) - 60 * k) <= 8  # WebP is not exact
+        assert found == [each] * 3 + [max(each, 1500)]
+
+
+def test_a_film_of_actions_has_the_board_before_them_and_after_each(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="films need the extra record")
+    with pp.Session("fifteen", "3x3", seed=2) as session:
+        plan = session.plan()[:4]
+        assert pp.record(session, plan, tmp_path / "a.png", width=48, height=32) == 5
+        with image.open(tmp_path / "a.png") as film:
+            for k in range(5):
+                film.seek(k)
+                assert np.array_equal(np.asarray(film.convert("RGB")), session.pixels(48, 32))
+                if k < 4:
+                    session.step(plan[k])
+
+
+def test_a_rate_is_told_by_the_second_or_where_it_is_little_by_the_minute():
+    from rich.progress import Task
+
+    from puzzleport.cli.common import Rate
+
+    def told(**known):
+        return str(Rate().render(Task(0, "", 10, 1, _get_time=time.monotonic, **known)))
+
+    for speed, expected in (
+        (12_345.6, "12,346/s"),
+        (10, "10/s"),
+        (9.94, "9.9/s"),
+        (1, "1.0/s"),
+        (0.99, "59.4/min"),
+        (0.5, "30.0/min"),
+    ):
+        assert told(finished_speed=speed) == expected
+    assert told() == ""
+
+
+def test_means_and_shares_are_told_as_the_paper_tells_them():
+    from puzzleport.benchmark.report import Cell
+    from puzzleport.cli.common import steps_and_success
+
+    for mean, success, expected in (
+        (1234.5, 99.95, "1,234 (100.0%)"),
+        (7.6, 12.34, "8 (12.3%)"),
+        (None, 0.0, "- (0.0%)"),
+        (3.2, None, "3"),
+    ):
+        assert steps_and_success(mean, success) == expected
+        assert str(Cell(mean, success)) == expected
+    assert str(Cell.of(None, None)) == "- (0.0%)"  # nothing was solved
+    assert str(Cell.of(5.0, None)) == "5"
+    assert str(Cell(None, None)) == "-"
+
+
+@pytest.mark.parametrize("width", [30, 50, 80])
+def test_a_part_of_a_table_has_all_columns_that_fit(width):
+    """Each column takes its text and three more, and the table one more for its last line."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from puzzleport.cli.common import in_parts
+
+    table, wide = Table(), [4, 9, 5, 11, 7, 7, 3, 12]
+    for number, letters in enumerate(wide):
+        table.add_column("x" * letters, justify="right" if number > 1 else "left")
+    table.add_row(*("1" * letters for letters in wide))
+    expected = [[0, 1]]
+    for number in range(2, len(wide)):
+        if sum(wide[one] + 3 for one in [*expected[-1], number]) + 1 > width and len(expected[-1]) > 2:
+            expected.append([0, 1])
+        expected[-1].append(number)
+    parts = in_parts(table, width)
+    assert [[len(str(column.header)) for column in part.columns] for part in parts] == [
+        [wide[number] for number in part] for part in expected
+    ]
+    for part, numbers in zip(parts, expected, strict=True):
+        console = Console(width=200, file=io.StringIO())
+        console.print(part)
+        assert len(console.file.getvalue().splitlines()[0]) == sum(wide[number] + 3 for number in numbers) + 1
+
+
+def test_a_place_is_told_from_the_cursor():
+    """Every place of a board that is not square, from where the cursor stands now."""
+    from puzzleport.cli.by_hand import _where
+
+    with pp.Session("tents", "5x4de", seed=1) as session:
+        for keys in ((), ("DOWN", "RIGHT", "RIGHT"), ("DOWN", "DOWN", "RIGHT", "RIGHT")):
+            for key in keys:
+                session.step(key)
+            seen = session.observe()
+            y, x = int(seen["cursor_y"]), int(seen["cursor_x"])
+            for row, column in itertools.product(range(4), range(5)):
+                ways = []
+                if column != x:
+                    ways.append(f"{column - x} right" if column > x else f"{x - column} left")
+                if row != y:
+                    ways.append(f"{row - y} down" if row > y else f"{y - row} up")
+                expected = " and ".join(ways) + " of the cursor" if ways else "at the cursor"
+                assert _where(session, (4, 5), (row, column)) == expected
+        assert (y, x) == (3, 4)
+        assert _where(session, (5,), (2,)) == "at number 3"  # people count from one
+        assert _where(session, (), (0,)) == ""
+    with pp.Session("fifteen", "3x3", seed=1) as session:  # it has no cursor
+        assert _where(session, (3, 3), (1, 2)) == "in row 2, column 3"
+
+
+def test_a_value_is_told_by_the_words_of_its_field():
+    from puzzleport.cli.by_hand import _meaning
+
+    for about, value, expected in (
+        ("1 where the square is black", 1, "the square is black"),
+        ("1 where the square is black", 0, "no longer: the square is black"),
+        ("1 where a wire ends, else 0", 1, "a wire ends"),
+        ("0 for none, 1 for tent, 2 no tent", 1, "tent"),
+        ("of each edge: 0 undecided, 1 part of the loop, 2 not part of it", 2, "not part of it"),
+        ("of each edge: 0 undecided, 1 part of the loop, 2 not part of it", 0, "undecided"),
+        ("what is written", 12, "mark 12"),
+    ):
+        assert _meaning("marks", about, value) == expected
+    assert _meaning("cross", "how many", 3) == "cross 3"
+    assert _meaning("column_clues", "how many", 3) == "column clue 3"
+
+
+@pytest.mark.parametrize("puzzle", ["tents", "map"])
+def test_a_hint_shows_the_keys_up_to_the_next_move_and_no_more_than_twelve(puzzle):
+    from puzzleport.cli.by_hand import MOST_KEYS, hint
+
+    counts = set()
+    with pp.Session(puzzle, pp.spec(puzzle).human_params, seed=1) as session:
+        while session.status == pp.Status.ONGOING:
+            copy, keys = session.clone(), []
+            for action in session.plan():
+                keys.append(session.actions[action])
+                copy.step(action)
+                if copy.moves > session.moves:
+                    break
+            shown = hint(session).rsplit(": ", 1)[1].split(", ")
+            assert shown == (keys if len(keys) <= MOST_KEYS else [*keys[:MOST_KEYS], "..."])
+            counts.add(len(keys))
+            for key in keys:
+                session.step(key)
+    assert MOST_KEYS in counts
+    assert puzzle != "map" or max(counts) > MOST_KEYS
+
+
+def test_a_line_says_how_a_game_stands():
+    from puzzleport.cli.by_hand import press, state_line
+
+    with pp.Session("fifteen", "2x2", seed=1) as session:
+        assert state_line(session) == "ongoing, 0 steps, 0 moves"
+        plan = [session.actions[action] for action in session.plan()]
+        for count, name in enumerate(plan, start=1):
+            assert press(session, name) == ""
+            stands = "SOLVED" if count == len(plan) else "ongoing"
+            assert state_line(session, "so") == f"{stands}, {count} steps, {count} moves   so"
+    with pp.Session("fifteen", "3x3", seed=1) as session:
+        for key in session.actions:
+            legal = session.mask()[session.actions.index(key)]
+            with session.clone() as copy:
+                assert press(copy, key) == ("" if legal else "no effect")
+        assert press(session, "z") == "no such key"
+        for key in ("q", "\x03", "\x04", "\x1b"):
+            assert press(session, key) is None
+
+
+def test_a_film_goes_at_its_rate_for_at_most_so_many_pictures_into_folders_that_are_made(run, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="films need the extra record")
+    words = ("record", "random", "fifteen", "4x4", "--seed", 3, "--size", 48, "--max-steps", 8)
+    for number, (more, each, count) in enumerate(
+        (((), 200, 9), (("--fps", 100), 10, 9), (("--fps", 2, "--frames", 3), 500, 3), (("--frames", 1), None, 1))
+    ):
+        run(*words, "--gif", f"{number}/deep/a.gif", "--png", f"{number}/b/c.png", *more)
+        assert (tmp_path / f"{number}/b/c.png").exists()
+        with image.open(tmp_path / f"{number}/deep/a.gif") as film:
+            # What does not change between two pictures may be stored as one that stays for longer.
+            length = 0
+            for k in range(film.n_frames):
+                film.seek(k)
+                length += film.info.get("duration", 0)
+            assert each is None or length == each * (count - 1) + max(each, 1500)
+    for more, said in (
+        (("--fps", 0), "--fps is a number above 0 and at most 100, not 0.0"),
+        (("--fps", 100.5), "--fps is a number above 0 and at most 100, not 100.5"),
+        (("--fps", "nan"), "--fps is a number above 0 and at most 100, not nan"),
+        (("--frames", 0), "--frames is a number above 0, not 0"),
+    ):
+        assert said in run(*words, "--gif", "wrong.gif", *more, code=2).stderr
+    assert "say what to write" in run(*words, code=2).stderr
+    assert not (tmp_path / "wrong.gif").exists()
+
+
+def test_agents_are_listed_with_what_their_cards_say(run, monkeypatch):
+    names = pp.agents.available()
+    if not names:
+        pytest.skip("no agent is published yet")
+    rows = json.loads(run("agents", "list", "--json").stdout)
+    assert [row["agent"] for row in rows] == names
+    for row in rows:
+        about = pp.agents.card(row["agent"])
+        assert (row["params"], row["recipe"]) == (about["params"], about["recipe"])
+        for column, figure in (
+            ("within_bound_percent", "within"),
+            ("mean_steps", "steps"),
+            ("spl", "spl"),
+            ("episodes", "episodes"),
+        ):
+            assert row[column] == about["figures"][f"own_{figure}"]
+    from puzzleport.cli import common
+
+    monkeypatch.setattr(common.console, "_width", 400)
+    shown = run("agents", "list").stdout.splitlines()
+    for row in rows:
+        (line,) = (one for one in shown if f" {row['agent']} " in one)
+        for told in (
+            row["params"],
+            row["recipe"],
+            f"{row['within_bound_percent']:.1f}%",
+            row["mean_steps"],
+            row["spl"],
+        ):
+            assert f" {told} " in line
+    # Those that are named, in this order, and the seed where nobody gave one.
+    some = names[1::-1]
+    words = [word for name in some for word in ("--agent", name)]
+    told = json.loads(run("agents", "verify", *words, "--episodes", 30, "--seed", 5, "--json").stdout)
+    assert [(row["agent"], row["agrees"], row["episodes"]) for row in told] == [(name, True, 30) for name in some]
+    shown = run("agents", "verify", *words, "--episodes", 30, "--seed", 5).stdout
+    assert shown.endswith("seed 5\n")
+    assert [line.split("│")[2].strip() for line in shown.splitlines() if "easiest" in line] == ["yes"] * len(some)

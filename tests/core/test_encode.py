@@ -247,6 +247,148 @@ def test_a_solved_graph_obeys_the_rules(seed):
     assert not solved("untangle", seed)[1].any()
 
 
+def graph_of_bridges(seen):
+    islands, nodes, edges = seen["islands"], [], []
+    height, width = islands.shape
+    where = [(y, x) for y in range(height) for x in range(width) if islands[y, x]]
+    for y, x in where:
+        here = (y, x) == (seen["cursor_y"], seen["cursor_x"])
+        nodes.append([islands[y, x] / 8, seen["marked"][y, x], seen["errors"][y, x], here, x / width, y / height])
+        for dy, dx, field in ((0, 1, "horizontal"), (1, 0, "vertical")):
+            far = 1
+            while y + far * dy < height and x + far * dx < width and not islands[y + far * dy, x + far * dx]:
+                far += 1
+            other = (y + far * dy, x + far * dx)
+            if far > 1 and other in where:  # neighbours leave no room for a bridge
+                edges.append(((where.index((y, x)), where.index(other)), [seen[field][y + dy, x + dx] / 2, dx]))
+    return nodes, edges
+
+
+def graph_of_loopy(seen):
+    ends = [[tuple(point) for point in edge] for edge in seen["edge_ends"].tolist()]
+    dots, most = sorted({point for edge in ends for point in edge}), max(field_of("loopy", "edge_ends").high, 1)
+    edges = []
+    for k, (a, b) in enumerate(ends):
+        clues = [seen["clues"][face] if face >= 0 else -1 for face in seen["edge_faces"][k].tolist()]
+        told = [max(clue, 0) / field_of("loopy", "clues").high for clue in clues] + [clue >= 0 for clue in clues]
+        line = [seen["lines"][k] == value for value in range(3)]
+        edges.append(((dots.index(a), dots.index(b)), [*line, seen["errors"][k], k == seen["cursor_edge"], *told]))
+    return [[x / most, y / most] for x, y in dots], edges
+
+
+def graph_of_map(seen):
+    regions, colours = seen["regions"], seen["colours"].tolist()
+    height, width, _ = regions.shape
+    nodes = []
+    for number, colour in enumerate(colours):
+        quarters = [(y, x) for y in range(height) for x in range(width) for k in range(4) if regions[y, x, k] == number]
+        middle = [
+            sum(x for _, x in quarters) / len(quarters) / width,
+            sum(y for y, _ in quarters) / len(quarters) / height,
+        ]
+        under = regions[seen["cursor_y"], seen["cursor_x"], seen["cursor_quarter"]] == number
+        nodes.append([*(colour == value for value in range(5)), seen["fixed"][number], under, *middle])
+    pairs = [(a, b) for a in range(len(colours)) for b in range(a, len(colours)) if seen["neighbours"][a, b]]
+    return nodes, [((a, b), [colours[a] == colours[b] != 0]) for a, b in pairs]
+
+
+def graph_of_net(seen):
+    wires, nodes, edges = seen["wires"], [], []
+    height, width, _ = wires.shape
+    for y in range(height):
+        for x in range(width):
+            at = [(y, x) == tuple(seen["source"]), (y, x) == (seen["cursor_y"], seen["cursor_x"])]
+            nodes.append([*wires[y, x], *at, x / width, y / height])
+            for side, back, dy, dx in (
+                (1, 0, 1, 0),
+                (3, 2, 0, 1),
+            ):  # top, bottom, left, right; round the edge of the board
+                other = ((y + dy) % height, (x + dx) % width)
+                if not seen["barriers"][y, x, side]:
+                    edges.append(
+                        ((y * width + x, other[0] * width + other[1]), [wires[y, x, side], wires[other][back]])
+                    )
+    return nodes, edges
+
+
+def graph_of_untangle(seen):
+    points, most = seen["points"].tolist(), field_of("untangle", "points").high
+    nodes = [[x / most, y / most, k == seen["cursor_point"]] for k, (x, y) in enumerate(points)]
+    pairs = [(a, b) for a in range(len(points)) for b in range(a, len(points)) if seen["edges"][a, b]]
+    return nodes, [((a, b), [seen["crossed"][a, b]]) for a, b in pairs]
+
+
+GRAPH_PARAMS = {"bridges": "6x5", "loopy": "4x3t0de", "map": "6x5n8de", "net": "4x3w", "untangle": "7"}
+
+
+def field_of(puzzle: str, name: str):
+    return next(field for field in pp.spec(puzzle).fields(GRAPH_PARAMS[puzzle]) if field.name == name)
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "model"),
+    [
+        ("bridges", graph_of_bridges),
+        ("loopy", graph_of_loopy),
+        ("map", graph_of_map),
+        ("net", graph_of_net),
+        ("untangle", graph_of_untangle),
+    ],
+)
+def test_a_graph_is_what_its_table_says(puzzle, model):
+    """By plain loops, over random play on boards that are not square."""
+    played = pp.Task(puzzle, GRAPH_PARAMS[puzzle])
+    encoder = Graph(played)
+    met = []
+    for seed in range(4):
+        with played.session(seed) as session:
+            for _ in play(session, 40):
+                seen = session.observe()
+                nodes, edges = model(seen)
+                cursor = [int(seen[one.name]) / one.high for one in session.fields if one.is_ui and not one.shape]
+                found = encoder.graph(seen)
+                np.testing.assert_allclose(found[0], [[*map(float, node), *cursor] for node in nodes], atol=1e-6)
+                ours = sorted(
+                    (tuple(link), tuple(edge)) for link, edge in zip(found[2].tolist(), found[1].tolist(), strict=True)
+                )
+                theirs = sorted((link, tuple(map(float, edge))) for link, edge in edges)
+                assert [link for link, _ in ours] == [link for link, _ in theirs]
+                np.testing.assert_allclose([edge for _, edge in ours], [edge for _, edge in theirs], atol=1e-6)
+                met += [edge for _, edge in theirs]
+    assert len(set(met)) > 1
+
+
+def test_islands_without_water_between_them_have_no_bridge():
+    """The generator puts none side by side; whatever stands where, the graph is what its table says."""
+    played, random = pp.Task("bridges", GRAPH_PARAMS["bridges"]), np.random.default_rng(0)
+    with played.session(1) as session:
+        seen = session.observe()
+    for _ in range(30):
+        for name in ("islands", "horizontal", "vertical"):
+            high = field_of("bridges", name).high
+            seen[name] = random.integers(high + 1, size=seen[name].shape) * (random.random(seen[name].shape) < 0.6)
+        nodes, edges = graph_of_bridges(seen)
+        found = Graph(played).graph(seen)
+        assert len(found[0]) == len(nodes)
+        ours = sorted((tuple(link), *edge) for link, edge in zip(found[2].tolist(), found[1].tolist(), strict=True))
+        assert ours == sorted((link, *map(float, edge)) for link, edge in edges)
+
+
+def test_there_is_room_for_the_largest_graph_and_no_more():
+    """Bridges and Net: two edges for each cell. A graph without crossings has at most three edges for each point, less six."""
+    for puzzle, params, nodes, edges in (
+        ("bridges", "6x5", 30, 60),
+        ("net", "4x3", 12, 24),
+        ("untangle", "4", 4, 6),
+        ("untangle", "9", 9, 21),
+        ("map", "6x5n8de", 8, 18),
+    ):
+        tree = Graph(pp.Task(puzzle, params)).tree
+        rooms = [tree[name].shape[0] for name in ("nodes", "edges", "edge_links")]
+        assert rooms == [nodes, edges, edges]
+        assert [tree[name].high for name in ("n_nodes", "n_edges", "edge_links")] == [nodes, edges, nodes - 1]
+
+
 def test_leaves_are_in_order():
     tree = task("fifteen", observation="both").encoder.tree
     assert [leaf.name for leaf in leaves(tree)] == list(tree)

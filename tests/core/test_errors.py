@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import puzzleport as pp
 from puzzleport.adapters.gymnasium import PuzzleEnv, PuzzleVectorEnv
 from puzzleport.adapters.rlp import PaperEnv
+from puzzleport.arguments import real, whole
 from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.errors import quote
 
@@ -70,3 +72,31 @@ def test_a_quote_is_at_most_a_line():
     assert len(quote(TEXT)) == len(quote([1] * 1000)) == 80
     assert quote(10**5000) == "a number of 16,610 bits"
     assert "\n" not in quote("\n" * 1000)
+
+
+def test_a_number_is_taken_from_its_least_to_its_largest_value():
+    for value in (3, 7, np.int8(5), 4.0, "4", True, np.True_, None, 2, 8, float("nan")):
+        fits = type(value) in (int, np.int8) and 3 <= value <= 7
+        if fits:
+            assert type(whole(value, "it", 3, 7)) is int
+            assert whole(value, "it", 3, 7) == value
+        else:
+            with pytest.raises(pp.InvalidParams, match="it is a whole number from 3 to 7, not "):
+                whole(value, "it", 3, 7, pp.InvalidParams)
+    for value in (0.5, 2, np.float32(1.5), 2.001, 0.499, True, "1", b"1", float("nan"), float("inf"), -float("inf")):
+        fits = not isinstance(value, (bool, str, bytes)) and 0.5 <= value <= 2
+        if fits:
+            assert (type(real(value, "so it is", 0.5, 2)), real(value, "so it is", 0.5, 2)) == (float, value)
+        else:
+            with pytest.raises(pp.UnknownOption, match="so it is, not "):
+                real(value, "so it is", 0.5, 2)
+    assert real(10**300, "large", 0) == 1e300
+    with pytest.raises(pp.UnknownOption, match="finite, not inf"):
+        real(float("inf"), "finite", 0)
+
+
+def test_a_quotation_is_cut_after_its_eightieth_letter():
+    for letters in (1, 77, 78, 79, 500):  # and two quotation marks
+        told = quote("x" * letters)
+        assert told == (repr("x" * letters) if letters <= 78 else "'" + "x" * 76 + "...")
+        assert len(told) == min(letters + 2, 80)

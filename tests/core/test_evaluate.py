@@ -3,13 +3,16 @@ from __future__ import annotations
 import pytest
 
 import puzzleport as pp
+from puzzleport.agents.search import bfs
 from puzzleport.benchmark.evaluation import BLOCK, MAX_EPISODES, evaluate
 from puzzleport.benchmark.evaluation_sets import SIZE, evalset
 from puzzleport.benchmark.instance_banks import generate
 from puzzleport.benchmark.paper import table
+from puzzleport.benchmark.playing import Playing
 from puzzleport.benchmark.results import Result, load, load_rows, save
 from puzzleport.benchmark.settings import settings
 from puzzleport.files import aside
+from puzzleport.game_id import episode_seed
 
 
 def chance(observation, mask, random):
@@ -351,3 +354,22 @@ def test_success_within_the_bound_is_told():
     within = sum(status == 1 and steps <= 63 for status, steps in zip(result.status, result.steps, strict=True))
     assert result.summary()["within_bound_percent"] == 2 * within
     assert 0 < 2 * within < result.summary()["success_percent"]
+
+
+def test_a_search_is_given_its_number_of_nodes():
+    for nodes in ("1", "10000000", "0005"):
+        assert Playing(f"search:{nodes}").name == f"search:{nodes}"
+    for nodes in ("0", "10000001", "", "-1", "1.5", "\u0665", "9" * 1000):
+        with pytest.raises(pp.UnknownOption, match="takes 1 to 10,000,000 nodes for each game, not "):
+            Playing(f"search:{nodes}")
+    # What it looked at is told, and is no more than it may. Where that is enough it takes a shortest way.
+    for nodes in (1, 40, 10_000):
+        result = evaluate(f"search:{nodes}", "fifteen", "2x2", episodes=12, seed=3)
+        for number, (status, steps, looked) in enumerate(
+            zip(result.status, result.steps, result.told["nodes"], strict=True)
+        ):
+            assert 0 < looked <= nodes
+            with pp.Task("fifteen", "2x2").session(episode_seed(3, number)) as session:
+                found = bfs(session, max_nodes=nodes)
+            assert (status, steps) == ((1, len(found.actions)) if found.actions is not None else (0, 0))
+    assert set(result.status) == {1}

@@ -96,3 +96,14 @@ def test_training_never_meets_the_evaluation_set() -> None:
 def test_the_size_of_an_evaluation_set_is_that_of_its_largest_setting(name):
     sets = evalset(name).values() if name == "v1" else [one for puzzle in pp.puzzles() for one in frozen(puzzle)]
     assert max(len(one.seeds) for one in sets) == SIZES[name]
+
+
+def test_no_training_starts_from_a_seed_that_an_evaluation_set_may_use() -> None:
+    """Of v1 the 1,000 from 2**63 on, of v2 the 2**20 from 2**63 + 2**32 on; all others are free."""
+    for first, count, name in ((2**63, 1000, "v1"), (2**63 + 2**32, 2**20, "v2")):
+        for seed in (first - 1, first + count):
+            assert check_training_seed(seed) == seed
+        for seed in (first, first + count - 1):
+            with pytest.raises(ValueError, match=f"the seed {seed} is one of the evaluation set {name}:"):
+                check_training_seed(seed)
+    assert evalset("v1", params_of={"net": "2x2"})["net"].seeds == list(range(2**63, 2**63 + 1000))

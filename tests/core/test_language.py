@@ -20,8 +20,9 @@ from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.benchmark.results import load, save
 from puzzleport.language import Dialogue, verdict
 from puzzleport.language.board import Board, read
-from puzzleport.language.dialogue import MAX_MESSAGE, MAX_MOVES
+from puzzleport.language.dialogue import MAX_MESSAGE, MAX_MOVES, MAX_PROBLEMS
 from puzzleport.language.grammar import grammar
+from puzzleport.language.hand import Hand, Refused, arrow, cells, go_to, place_name, place_of, read_place
 from puzzleport.language.moves import parse
 from puzzleport.language.verdict import says_all
 
@@ -504,3 +505,134 @@ def test_a_dialogue_that_is_over_offers_nothing_and_what_is_hidden_is_not_planne
     assert other.board() == before
     with pytest.raises(pp.NoPlan, match="what is hidden cannot be planned"):
         pp.language.Dialogue("mines", "4x4n2", seed=1).plan()
+
+
+def test_a_message_of_the_longest_length_is_read_and_a_longer_one_is_not() -> None:
+    for more, played in ((0, ("R1C1=/",)), (1, ())):
+        message = "R1C1=/".ljust(MAX_MESSAGE + more)
+        with Dialogue("slant", "2x2de", seed=1) as game:
+            reply = game.say(message)
+            assert reply.moves == played
+            assert (f"{MAX_MESSAGE} is the most" in "".join(reply.problems)) == bool(more)
+            if more:
+                assert reply.problems == (f"the message has {MAX_MESSAGE + 1} characters; {MAX_MESSAGE} is the most",)
+        # A board is an answer up to the same length.
+        with Dialogue("slant", "2x2de", seed=1) as game:
+            game.solve()
+            answer = game.board() + "\n"
+        judged = verdict("slant", "2x2de#1", answer.ljust(MAX_MESSAGE + more))
+        assert judged.solved == (not more)
+
+
+def test_a_reply_tells_of_at_most_so_many_problems() -> None:
+    with Dialogue("slant", "2x2de", seed=1) as game:
+        for count in (1, MAX_PROBLEMS, MAX_PROBLEMS + 1, 40):
+            said = [f"nonsense{number}" for number in range(count)]
+            expected = [f"'{word}' is not understood" for word in said[:MAX_PROBLEMS]]
+            assert list(game.say("\n".join(said)).problems) == expected
+        assert game.say(" ;\n, ").problems == ("the message has no move",)
+
+
+def test_a_move_is_said_up_to_99_times() -> None:
+    with Dialogue("slant", "5x5de", seed=1) as game:
+        for message, steps in (("RIGHT", 1), ("RIGHT*3", 4), ("LEFT * 2", 6), ("DOWN*1", 7)):
+            assert game.say(message).moves == (message.replace(" ", ""),) or " " in message
+            assert game.session.steps == steps
+        for times in (0, 100):
+            assert "is not understood" in game.say(f"LEFT*{times}").problems[0]
+        (move,) = parse(game.kinds, "LEFT*99")
+        assert move.times == 99
+
+
+@pytest.mark.parametrize("name", ["slant", "guess", "bridges", "fifteen"])
+def test_legal_moves_are_complete_once_all_were_tried(name: str) -> None:
+    params = "c3p2g4Bm" if name == "guess" else pp.spec(name).easiest_params
+    with Dialogue(name, params, seed=1) as game:
+        texts = [text for kind in game.kinds for text in kind.options(game.session.observe())]
+        every = game.legal(most=0)
+        assert every == [text for text in texts if game.attempt(text) is not None]
+        for most in (1, len(texts) - 1, len(texts), len(texts) + 1):
+            some = game.legal(most=most)
+            assert some.complete == (most >= len(texts))
+            assert some == [text for text in every if text in texts[:most]]
+
+
+@pytest.mark.parametrize("name", ["tents", "slant", "range", "bridges"])
+def test_a_score_is_the_share_of_what_must_change_that_has_changed(name: str) -> None:
+    """Over random play: of the places that differ from the solution at the start those that are right now, less new mistakes."""
+    random_, met = np.random.default_rng(3), set()
+    for seed in range(8):
+        with Dialogue(name, pp.spec(name).easiest_params, seed) as game:
+            session = game.session
+            start, solution = session.observe(), session.solution()
+            names = session.spec.goal or [
+                field.name
+                for field in session.fields
+                if not field.is_ui and (start[field.name] != solution[field.name]).any()
+            ]
+            way, first = game.plan(), 0
+            for name_ in names:
+                first += int((start[name_] != solution[name_]).sum())
+            for _ in range(12):
+                before = game.score
+                legal = game.legal(most=60)
+                game.say(way.pop(0) if way and random_.random() < 0.5 else legal[int(random_.integers(len(legal)))])
+                now = game.session.observe()
+                left = sum(int((now[name_] != solution[name_]).sum()) for name_ in names)
+                expected = 1.0 if game.solved else min(max((first - left) / first, 0.0), 0.99)
+                assert game.score == pytest.approx(expected)
+                assert game.gained == pytest.approx(expected - before)
+                met.add(round(expected, 6))
+                if game.done:
+                    break
+    assert len(met) > 2
+
+
+@pytest.mark.parametrize("name", pp.puzzles())
+def test_every_place_has_a_name_and_the_cursor_goes_where_it_is_sent(name: str) -> None:
+    with Dialogue(name, pp.spec(name).easiest_params, seed=1) as game:
+        words, reached = game.grammar, 0
+        places = list(cells(words))
+        assert len({place_name(words, place) for place in places}) == len(places)
+        moves = any("cursor_x" in field.name for field in words.fields) or words.letter
+        for place in places:
+            assert read_place(words, place_name(words, place)) == place
+            if moves and not words.letter:
+                hand = Hand(words, game.session)
+                try:
+                    go_to(hand, place)
+                except Refused:
+                    continue
+                assert place_of(words, hand.cursor()) == place
+                assert not hand.session.status
+                reached += 1
+        # Of Bridges the cursor visits islands alone, of Twiddle what can be turned.
+        assert reached >= 2 or not moves or words.letter
+        if not words.letter and words.size[0]:
+            last = max(place[0] for place in places), max(place[1] for place in places)
+            for y, x in ((last[0] + 1, 0), (0, last[1] + 1)):
+                with pytest.raises(Refused, match="the board has"):
+                    read_place(words, f"R{y + 1}C{x + 1}")
+
+
+def test_an_arrow_leads_straight_from_place_to_place() -> None:
+    for a, b in itertools.product(itertools.product(range(3), range(4)), repeat=2):
+        down, right = b[0] - a[0], b[1] - a[1]
+        if (down == 0) == (right == 0):  # the same place, or neither in its row nor in its column
+            with pytest.raises(Refused, match="not in one row or column"):
+                arrow(a, b)
+        else:
+            assert arrow(a, b) == ("DOWN" if down > 0 else "UP" if down else "RIGHT" if right > 0 else "LEFT")
+
+
+@pytest.mark.parametrize("params", ["10x4", "4x10"])
+def test_bridges_are_said_by_their_ends_on_boards_that_are_not_square(params: str) -> None:
+    """Whichever side is the longer: no bridge of the expert's has to be told as keys."""
+    longest = 0
+    for seed in range(4):
+        with Dialogue("bridges", params, seed) as game:
+            for text in game.solve():
+                first, last = (read_place(game.grammar, end.partition("*")[0]) for end in text.split("-"))
+                longest = max(longest, abs(first[0] - last[0]) + abs(first[1] - last[1]), *first, *last)
+            assert game.solved
+    assert longest == 9  # the last row or column was reached

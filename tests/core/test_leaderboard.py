@@ -9,6 +9,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -18,7 +19,7 @@ from puzzleport.benchmark.evaluation_sets import evalset
 from puzzleport.benchmark.ladder import rungs
 from puzzleport.benchmark.leaderboard import height, is_entry, publish, whole_ladder
 from puzzleport.benchmark.recording import BadRecording, Recorder, load
-from puzzleport.benchmark.score import MEASURES, Setting, figures
+from puzzleport.benchmark.score import MEASURES, Figure, Setting, figures
 from puzzleport.benchmark.verification import scored, verify
 from puzzleport.cli import main
 
@@ -168,3 +169,38 @@ def test_what_a_program_answers(program: str, status: int, steps: int, tmp_path:
     assert result.steps == [steps] * 2
     with pytest.raises(ValueError, match="cannot be started"):
         evaluate("program:/no/such/program", "fifteen", "2x2", episodes=1, seed=0)
+
+
+def test_a_puzzle_is_the_mean_of_its_settings_and_all_are_the_middle_half_of_the_puzzles() -> None:
+    """With so many puzzles, a quarter of them, rounded down, is left out at either end. The settings have no spread here."""
+    for count in (1, 3, 4, 7, 8, 13):
+        means = [(7 * k % 13) / 13 for k in range(count)]
+        settings = []
+        for name, mean in zip(pp.puzzles(), means, strict=False):
+            for share in (mean - 0.05, mean + 0.05):
+                settings.append(Setting(name, f"{share:.3f}", np.full((len(MEASURES), 1, 2), share)))
+        middle = sorted(means)[count // 4 : count - count // 4]
+        for figure in figures(settings).values():
+            assert figure.mean == pytest.approx(sum(middle) / len(middle))
+            assert figure.interval == pytest.approx((figure.mean, figure.mean))
+
+
+def test_the_measures_of_a_setting_are_those_of_each_run_and_game() -> None:
+    bound = pp.puzzle_spec.optimal_steps("fifteen", "2x2")
+    # Solved by the expert's steps, by fewer, by the bound's, by one more; lost; not over; and solved before the first step.
+    status = [1, 1, 1, 1, -1, 0, 1]
+    steps = [5, 4, bound, bound + 1, 3, 9, 0]
+    expert = [5, 5, 5, 5, 5, 5, 0]
+    one = Setting.of("fifteen", "2x2", [(status, steps), ([0] * 7, steps)], expert)
+    assert one.values.shape == (3, 2, 7)
+    assert not one.values[:, 1].any()
+    solved, within, spl = one.values[:, 0]
+    assert solved.tolist() == [1, 1, 1, 1, 0, 0, 1]
+    assert within.tolist() == [1, 1, 1, 0, 0, 0, 1]
+    assert spl[:6].tolist() == [1, 1, 5 / bound, 5 / (bound + 1), 0, 0]
+    assert np.isfinite(spl).all()
+
+
+def test_a_figure_is_told_with_its_interval_where_there_is_one() -> None:
+    assert str(Figure(0.12345, None)) == "0.123"
+    assert str(Figure(0.5, (0.25, 1.0))) == "0.500 [0.250, 1.000]"

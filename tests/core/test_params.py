@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import puzzleport as pp
 from puzzleport.benchmark.paper import table
+from puzzleport.puzzle_spec import MAX_CELLS, MAX_PARAMS
 
 PAPERS = sorted(
     {(row["puzzle"], row[level]) for row in table("parameters") for level in ("easiest", "human_easy")}
@@ -190,3 +191,29 @@ def test_mutated_params_never_pass_unread(data):
     # Every number that was written is in what was understood.
     for number in re.findall(r"\d+\.?\d*", written):
         assert float(number) in [float(one) for one in re.findall(r"\d+\.?\d*", full)] or puzzle == "mosaic"
+
+
+def test_boards_of_as_many_cells_as_are_allowed_and_no_more():
+    least, most = 1, MAX_CELLS
+    try:
+        for wrong in (least - 1, most + 1, -1, float("nan"), "many", None):
+            with pytest.raises(pp.UnknownOption, match=f"a number of cells from 1 to {most}, not "):
+                pp.set_max_cells(wrong)
+        for cells in (6, least, most):
+            pp.set_max_cells(cells)
+            for width, height in ((2, 2), (2, 3), (3, 2), (7, 1), (3, 3)):
+                if min(width, height) > 1 and width * height <= cells:
+                    assert pp.canonical_params("fifteen", f"{width}x{height}") == f"{width}x{height}"
+                elif min(width, height) > 1:
+                    with pytest.raises(pp.InvalidParams):
+                        pp.canonical_params("fifteen", f"{width}x{height}")
+    finally:
+        pp.set_max_cells(2500)
+
+
+def test_parameters_have_at_most_so_many_characters():
+    for length in (MAX_PARAMS, MAX_PARAMS + 1):
+        with pytest.raises(pp.InvalidParams) as told:
+            pp.canonical_params("fifteen", "x" * length)
+        too_long = f"fifteen: parameters may have at most {MAX_PARAMS} characters, not {length}"
+        assert (str(told.value) == too_long) == (length > MAX_PARAMS)

@@ -15,7 +15,23 @@ from click.testing import CliRunner
 import puzzleport as pp
 from puzzleport.agents import network, published, sight
 from puzzleport.benchmark.evaluation import evaluate
-from puzzleport.benchmark.learned import RECIPES, agree, interval, play_agent, read_rows
+from puzzleport.benchmark.evaluation_sets import evalset
+from puzzleport.benchmark.learned import (
+    RECIPES,
+    Played,
+    add_row,
+    agree,
+    agreement,
+    first_sight,
+    instances,
+    interval,
+    joined,
+    measure,
+    play_agent,
+    read_rows,
+    sights,
+    withheld,
+)
 from puzzleport.cli import main
 from puzzleport.cli.agents import check
 
@@ -373,3 +389,364 @@ def test_the_rim_of_a_board_is_its_outermost_cells():
     for side, line in enumerate((rim[0], rim[-1], rim[:, 0], rim[:, -1])):
         assert line[..., side].all()
         assert rim[..., side].sum() == len(line)
+
+
+@pytest.mark.parametrize("z", [1.0, 1.96, 3.29])
+def test_the_ends_of_an_interval_are_the_shares_that_are_z_deviations_away(z):
+    """That is how Wilson's interval is defined: by the deviation that a share of the end's would have."""
+    for successes, count in ((0, 7), (1, 20), (3, 10), (200, 500), (19, 20), (30, 30)):
+        low, high = interval(successes, count, z)
+        share = successes / count
+        assert low <= share + 1e-12
+        assert share <= high + 1e-12
+        for end in (low, high):
+            assert (share - end) ** 2 == pytest.approx(z * z * end * (1 - end) / count, abs=1e-12)
+    assert interval(3, 10) == interval(3, 10, 1.96)
+
+
+def test_shares_agree_unless_chi_squared_of_their_table_is_too_large():
+    random, found = np.random.default_rng(0), set()
+    for _ in range(500):
+        counts = random.integers(20, 300, 2)
+        solved = [int(random.integers(1, count)) for count in counts]
+        if random.random() < 0.5:  # shares that are near to each other, so that both answers come
+            solved[1] = min(
+                max(round(solved[0] * counts[1] / counts[0]) + int(random.integers(-15, 15)), 1), counts[1] - 1
+            )
+        (a, c), (b, d) = solved, counts - solved
+        chi_squared = (a + b + c + d) * (a * d - b * c) ** 2 / ((a + b) * (c + d) * (a + c) * (b + d))
+        assert agree((a, int(counts[0])), (c, int(counts[1]))) == (chi_squared <= 3.29**2)
+        found.add(chi_squared <= 3.29**2)
+    assert found == {True, False}
+
+
+def test_figures_of_games_are_shares_and_means_of_those_that_were_solved():
+    solved, steps = np.array([True, True, False, True]), np.array([4, 12, 50, 10])
+    told = Played(solved, steps).figures("own", 10, np.array([4, 5, 5, 20, 99]))
+    assert told == {
+        "own_episodes": 4,
+        "own_success": 75.0,
+        "own_within": 50.0,  # in at most ten steps
+        "own_steps": round((4 + 12 + 10) / 3, 2),
+        "own_spl": round((4 / 4 + 5 / 12 + 0 + 20 / 20) / 4, 4),
+    }
+    nothing = Played(~solved & False, steps).figures("own", 10, np.full(4, 5))
+    assert [nothing[f"own_{what}"] for what in ("success", "within", "steps", "spl")] == [0, 0, "", 0]
+
+
+def test_larger_boards_come_by_their_longer_side_then_by_their_area():
+    sizes = ["5x5", "5x6", "6x5", "6x6", "4x7", "7x4", "5x7", "7x5", "6x7", "7x6", "7x7", "4x8"]
+    for params in ("4x6de", "6x4de"):
+        assert sight.larger("tents", params, 12) == [f"{size}de" for size in sizes]
+        # As far as three more than the longer side, whatever is asked for.
+        every = {f"{a}x{b}de" for a in range(4, 10) for b in range(4, 10) if a * b > 4 * 6}
+        assert set(sight.larger("tents", params, 1000)) == every
+
+
+# The numbers of a field that a cell sees, by row y and column x on a board of that height and width; -1 for none.
+SEEN = [
+    ("magnets", "6x5de", (5, 6), "dominoes", [lambda y, x: y * 6 + x]),
+    ("magnets", "6x5de", (5, 6), "row_minus", [lambda y, x: y]),
+    ("magnets", "6x5de", (5, 6), "column_plus", [lambda y, x: x]),
+    ("tracks", "6x4de", (4, 6), "row_clues", [lambda y, x: y]),
+    ("tracks", "6x4de", (4, 6), "column_errors", [lambda y, x: x]),
+    # Clues above, below, left and right: those at its column's number, then those at its row's.
+    ("towers", "4de", (4, 4), "clues", [lambda y, x, k=k: 4 * (k % 4) + (x, y)[k // 4] for k in range(8)]),
+    ("undead", "5x4de", (4, 5), "sightings", [lambda y, x, k=k: (x, 5 + x, 10 + y, 14 + y)[k] for k in range(4)]),
+    ("undead", "5x4de", (4, 5), "counts", [lambda y, x, k=k: k for k in range(3)]),
+    ("blackbox", "w4h3m2M2", (3, 4), "shots", [lambda y, x, k=k: (x, 4 + x, 8 + y, 11 + y)[k] for k in range(4)]),
+    ("net", "4x3", (3, 4), "wires", [lambda y, x, k=k: (y * 4 + x) * 4 + k for k in range(4)]),
+    (
+        "unequal",
+        "4de",
+        (4, 4),
+        "signs_across",
+        [lambda y, x, k=k: y * 3 + x - k if 0 <= x - k < 3 else -1 for k in (1, 0)],
+    ),
+    (
+        "unequal",
+        "4de",
+        (4, 4),
+        "signs_down",
+        [lambda y, x, k=k: (y - k) * 4 + x if 0 <= y - k < 3 else -1 for k in (1, 0)],
+    ),
+    ("rect", "4x3", (3, 4), "vertical_edges", [lambda y, x, k=k: y * 5 + x + k for k in (0, 1)]),
+    ("rect", "4x3", (3, 4), "dragging", [lambda y, x: 0]),
+    ("slant", "4x3de", (3, 4), "clues", [lambda y, x, k=k: (y + k // 2) * 5 + x + k % 2 for k in range(4)]),
+    ("flood", "4x3c6m5", (3, 4), "move_limit", [lambda y, x: 0]),
+    # Dots lie on cells, between them and on their corners, but for the rim.
+    (
+        "galaxies",
+        "4x3dn",
+        (3, 4),
+        "dots",
+        [
+            lambda y, x, i=i, j=j: (2 * y + i) * 7 + 2 * x + j if 0 <= 2 * y + i < 5 and 0 <= 2 * x + j < 7 else -1
+            for i in (-1, 0, 1)
+            for j in (-1, 0, 1)
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("puzzle", "params", "size", "name", "where"), SEEN)
+def test_a_cell_sees_what_is_on_it_around_it_and_in_its_row_and_column(puzzle, params, size, name, where):
+    board, start = sight.read_board(puzzle, params), 0
+    assert (board.height, board.width) == size
+    for field in pp.puzzle_spec.layout(puzzle, params).fields:
+        count = int(np.prod(field.shape))
+        if field.name == name:
+            break
+        start += count
+    found = [
+        np.where(column.items < 0, -1, column.items - start).tolist()
+        for column in board.columns
+        if column.places is None and column.items.max() in range(start, start + count)
+    ]
+    height, width = size
+    # In this order: an agent's file tells its features by the number of their column.
+    assert found == [[of(y, x) for y in range(height) for x in range(width)] for of in where]
+
+
+@pytest.mark.parametrize("puzzle", READABLE)
+def test_no_number_of_a_board_is_lost_to_a_relative_network(puzzle):
+    params = pp.spec(puzzle).easiest_params
+    board = sight.read_board(puzzle, params)
+    seen = {item for column in (*board.columns, *board.cursor) for item in column.items.tolist()} - {-1}
+    assert seen == set(range(sum(int(np.prod(field.shape)) for field in pp.puzzle_spec.layout(puzzle, params).fields)))
+
+
+def test_a_relative_network_asks_for_every_value_that_was_met_on_any_board():
+    random, sizes = np.random.default_rng(0), ["4x4de", "5x4de"]
+    samples = {}
+    for params in sizes:
+        of = pp.puzzle_spec.layout("tents", params)
+        samples[params] = np.stack(
+            [
+                np.concatenate(
+                    [random.integers(field.low, field.high + 1, int(np.prod(field.shape))) for field in of.fields]
+                )
+                for _ in range(2)
+            ]
+        )
+        cells = int(np.prod(of.fields[0].shape))
+        samples[params][:, :cells] = np.arange(cells) == 0  # of the trees the very first alone
+        samples[params][:, cells : 2 * cells] = 1  # what is the same everywhere tells nothing
+    boards = {params: sight.read_board("tents", params) for params in sizes}
+    expected = []
+    for number, column in enumerate(boards["4x4de"].columns):
+        if column.places is not None:
+            expected.append((number, 0))
+            continue
+        met = set()
+        for params in sizes:
+            for item in boards[params].columns[number].items.tolist():
+                met |= set(samples[params][:, item].tolist()) if item >= 0 else set()
+        expected += [(number, value) for value in sorted(met)] if len(met) > 1 else []
+    seen = sight.choose("tents", "4x4de", samples)
+    assert list(zip(seen.column.tolist(), seen.compared.tolist(), strict=True)) == expected
+    assert (0, 1) in expected
+    assert not any(number == 1 for number, _ in expected)
+    # And what it sees is where a cell's number is that value, or the cell's own place.
+    board, of = boards["4x4de"], samples["4x4de"][0]
+    found = network.look({"item": seen.item, "value": seen.value}, of).reshape(16, -1)
+    asked = [*((board.columns[number], value) for number, value in expected), *((one, 0) for one in board.cursor)]
+    for feature, (column, value) in enumerate(asked):
+        for cell in range(16):
+            item = column.items[cell]
+            than = value if column.places is None else column.places[cell]
+            assert found[cell, feature] == (item >= 0 and of[item] == than)
+
+
+def plain_attention(weights, name, line):
+    """Each cell of a line takes from all of it, by four heads: how alike they are, and how far away."""
+    heads, near = network.HEADS, network.NEAR
+    size = line.shape[1] // heads
+    parts = (line @ weights[f"{name}.in.weight"] + weights[f"{name}.in.bias"]).reshape(len(line), 3, heads, size)
+    mixed = np.zeros_like(line)
+    for head in range(heads):
+        for i in range(len(line)):
+            score = np.array([parts[i, 0, head] @ parts[j, 1, head] / size**0.5 for j in range(len(line))])
+            if f"{name}.near" in weights:
+                score += [weights[f"{name}.near"][head, min(max(i - j, -near), near) + near] for j in range(len(line))]
+            share = np.exp(score) / np.exp(score).sum()
+            mixed[i, head * size : (head + 1) * size] = sum(share[j] * parts[j, 2, head] for j in range(len(line)))
+    return mixed @ weights[f"{name}.out.weight"] + weights[f"{name}.out.bias"]
+
+
+def plain_norm(x):
+    return x / np.sqrt((x * x).mean(-1, keepdims=True))
+
+
+@pytest.mark.parametrize("kind", ["axial", "relative"])
+def test_cells_look_along_their_rows_and_then_along_their_columns(kind):
+    """By plain loops: what a cell is, two blocks, what is at the cursor, and means; for three games in random states."""
+    height, width, features, size = 3, network.NEAR + 3, 9, 8
+    rest = 5 if kind == "axial" else 0
+    shape, random = network.Shape(kind, 2, size, height, width, features), np.random.default_rng(2)
+    seen = height * width * features + rest
+    weights = {
+        name: one + random.normal(scale=0.2, size=one.shape)
+        for name, one in network.initial(shape, 4, seen, random).items()
+    }
+    games = random.integers(2, size=(3, seen)).astype(bool)
+    found = network.represent(shape, weights, games)
+    for game, ours in zip(games.astype(float), found, strict=True):
+        cells = game[: height * width * features].reshape(height, width, features)
+        x = cells @ weights["cell.weight"] + weights["cell.bias"]
+        if kind == "axial":
+            x = x + game[-rest:] @ weights["rest.weight"] + weights["rest.bias"] + weights["place"]
+        else:
+            # The last six features: the cursor is in this row, half above it, half below it; and the same of columns.
+            row, column = (cells[..., k - 6] + (cells[..., k - 5] + cells[..., k - 4]) / 2 for k in (0, 3))
+            for i in range(height):
+                for j in range(width):
+                    sides = [row[:i, j].sum(), row[i + 1 :, j].sum(), column[i, :j].sum(), column[i, j + 1 :].sum()]
+                    rim = [i == 0, i == height - 1, j == 0, j == width - 1]
+                    x[i, j] += sides @ weights["side.weight"] + weights["side.bias"] + rim @ weights["rim"]
+        for block in range(2):
+            x = x + np.stack([plain_attention(weights, f"block.{block}.row", plain_norm(x)[i]) for i in range(height)])
+            turned = [plain_attention(weights, f"block.{block}.column", plain_norm(x)[:, j]) for j in range(width)]
+            x = x + np.stack(turned, axis=1)
+            inside = np.maximum(
+                plain_norm(x) @ weights[f"block.{block}.inside.weight"] + weights[f"block.{block}.inside.bias"], 0
+            )
+            x = x + inside @ weights[f"block.{block}.outside.weight"] + weights[f"block.{block}.outside.bias"]
+        x = plain_norm(x)
+        if kind == "axial":
+            parts = [sum(x[i, j] * cells[i, j, -2] * cells[i, j, -1] for i in range(height) for j in range(width))]
+        else:
+            parts = [
+                (x * (row * column)[..., None]).sum((0, 1)),
+                (x * row[..., None]).sum((0, 1)) / width,
+                (x * column[..., None]).sum((0, 1)) / height,
+            ]
+        told = np.concatenate([*parts, x.reshape(-1, size).mean(0)])
+        expected = np.maximum(told @ weights["hidden.0.weight"] + weights["hidden.0.bias"], 0)
+        assert expected.max() > 0.1
+        np.testing.assert_allclose(ours, expected, rtol=1e-3, atol=1e-4)
+
+
+# ---- the rows of a table
+
+
+@pytest.mark.skipif("net-easiest" not in NAMES, reason="no agent for Net is published yet")
+def test_a_row_is_of_games_at_each_temperature_and_of_those_that_were_not_met():
+    agent, episodes = pp.agents.load("net", "easiest").at(4.0), 40  # so hot that it wanders about
+    task = pp.Task("net", agent.params)
+    bound = pp.puzzle_spec.optimal_steps("net", task.params)
+    seeds = instances(task, episodes)
+    assert seeds == evalset("v1", params_of={"net": task.params})["net"].seeds[:episodes]
+    unseen = np.arange(episodes + 5) % 3 == 0  # of more games than are played
+    row = measure(agent, episodes=episodes, unseen=unseen)
+    alone = solved_alone(agent, task, seeds)
+    assert row["greedy_success"] == round(100 * sum(alone) / episodes, 2)
+    played = {t: play_agent(agent, task, seeds, temperature=t) for t in (1.0, 0.0, 4.0)}
+    ways = []
+    for seed in seeds:
+        with task.session(seed) as session:
+            ways.append(len(session.plan()))
+    for name, temperature in (("sampled", 1.0), ("greedy", 0.0), ("own", 4.0)):
+        expected = played[temperature].figures(name, bound, np.array(ways))
+        assert {one: row[one] for one in expected} == expected
+    assert row["own_steps"] != row["sampled_steps"]
+    new = [k for k in range(episodes) if unseen[k]]
+    within = [bool(played[4.0].solved[k] and played[4.0].steps[k] <= bound) for k in new]
+    assert (row["unseen_episodes"], row["unseen_within"]) == (len(new), round(100 * sum(within) / len(new), 2))
+    assert row["temperature"] == 4.0
+    with pp.Session("net", task.params) as session:
+        starts = set()
+        for seed in seeds:
+            session.reset(seed)
+            starts.add(session.record().tobytes())
+    assert row["instances"] == len(starts)
+    # None are new, and nothing is known of any.
+    for of, told in ((np.zeros(episodes, bool), (0, "")), (None, ("", ""))):
+        row = measure(agent, episodes=episodes, unseen=of)
+        assert (row["unseen_episodes"], row["unseen_within"]) == told
+
+
+def test_a_withheld_instance_is_one_whose_first_number_lies_below_the_share():
+    first = np.array([0, 2**30 - 1, 2**30, 2**32 - 2, 2**32 - 1], np.uint32)
+    sight_of = np.stack([first, first[::-1]], -1)
+    assert withheld(sight_of, 0.25).tolist() == [True, True, False, False, False]
+    assert withheld(sight_of, 1.0).tolist() == [True, True, True, True, False]  # the largest number that there is stays
+    assert not withheld(sight_of, 0.0).any()
+    task = pp.Task("net", "3x3")
+    some, every = instances(task, 50, 0.3), instances(task, 10_000)
+    low, _ = sights(task, every).T
+    assert some == [seed for seed, number in zip(every, low.tolist(), strict=True) if number < 0.3 * 2**32][:50]
+
+
+class Half:
+    """Presses the expert's key in every other step."""
+
+    puzzle, params = "net", "3x3"
+
+    def __init__(self):
+        self.asked = 0
+
+    def at(self, temperature):
+        assert temperature == 0
+        return self
+
+    def __call__(self, session):
+        self.asked += 1
+        key = session.plan()[0]
+        return key if self.asked % 2 else (key + 1) % len(session.actions)
+
+
+def test_agreement_is_counted_on_the_way_of_the_expert():
+    seeds, keys = [3, 4, 5], 0
+    for seed in seeds:
+        with pp.Session("net", "3x3", seed) as session:
+            keys += len(session.plan())
+    half = Half()
+    assert agreement(half, seeds) == round(100 * ((keys + 1) // 2) / keys, 1)
+    assert half.asked == keys
+    assert keys % 2 or agreement(half, seeds[:1]) > 40
+
+
+def test_a_table_of_what_needs_no_training(tmp_path):
+    """A row for each recipe, once; and with --unsolved none of a puzzle that an agent has solved."""
+    path, runner = tmp_path / "table.csv", CliRunner()
+    words = ["table", str(path), "--puzzle", "net", "--recipe", "masked", "--recipe", "expert", "--episodes", "6"]
+    for more, rows in (([], 2), ([], 2), (["--level", "human"], 4)):
+        result = runner.invoke(main, [*words, *more])
+        assert result.exit_code == 0, result.output
+        assert len(read_rows(path)) == rows
+    ways = []
+    task = pp.Task("net", pp.spec("net").easiest_params)
+    for seed in instances(task, 6):
+        with task.session(seed) as session:
+            ways.append(len(session.plan()))
+    row = next(row for row in read_rows(path) if (row["recipe"], row["level"]) == ("expert", "easiest"))
+    assert [row[f"own_{what}"] for what in ("episodes", "success", "spl")] == ["6", "100.0", "1.0"]
+    assert (row["seed"], float(row["own_steps"])) == ("", round(sum(ways) / 6, 2))
+    bound = pp.puzzle_spec.optimal_steps("net", task.params)
+    assert (row["params"], row["bound"]) == (task.params, str(bound))
+    assert float(row["own_within"]) == round(100 * sum(way <= bound for way in ways) / 6, 2)
+    for within, rows in ((95.0, 3), (94.9, 4)):  # beside the row of a trained agent there are two, or three
+        other = tmp_path / f"{within}.csv"
+        for recipe, own in (("ppo", within), ("masked", 100.0), ("dagger", 10.0)):
+            add_row(other, {"puzzle": "net", "level": "easiest", "recipe": recipe, "seed": 0, "own_within": own})
+        told = ["table", str(other), *words[2:4], "--recipe", "expert", "--episodes", "2", "--unsolved"]
+        assert runner.invoke(main, told).exit_code == 0
+        assert len(read_rows(other)) == rows
+        # Those that need no training are not counted among the agents, and another level is another matter.
+        assert runner.invoke(main, [*told, "--level", "human"]).exit_code == 0
+        assert len(read_rows(other)) == rows + 1
+
+
+def test_what_tells_instances_apart_is_a_sum_of_products_that_is_mixed_twice():
+    """In Python's own numbers. An agent's card says which share it never saw: with other numbers that would be another share."""
+    random = np.random.default_rng(1)
+    seen = random.integers(-5, 2000, (30, 17))
+    odd = np.random.default_rng(0).integers(2**31, size=(17, 2), dtype=np.uint32).tolist()
+    for board, both in zip(seen.tolist(), first_sight(seen).tolist(), strict=True):
+        for way in range(2):
+            mixed = sum((number + 1) * (2 * odd[at][way] + 1) for at, number in enumerate(board)) % 2**32
+            mixed = (mixed ^ mixed // 2**16) * 0x45D9F3B % 2**32
+            assert both[way] == mixed ^ mixed // 2**16
+    high, low = first_sight(seen[0]).tolist()
+    assert int(joined(first_sight(seen[0]))) == high * 2**32 + low

@@ -260,3 +260,40 @@ def test_what_is_no_reward_is_refused(wrong):
 def test_no_bounds_are_told_where_a_hook_pays():
     assert pp.Rewards(solved=2.0, failed=-3.0, step=-0.5, no_effect=-0.25).bounds() == (-3.75, 1.5)
     assert pp.Rewards(hook=lambda before, after: 0.0).bounds() is None
+
+
+def test_bounds_are_the_least_and_the_most_of_all_episodes_that_can_be():
+    """Whatever number of steps was taken, each with effect or without, and however the last one ended."""
+    random, about = np.random.default_rng(0), pp.spec("net")
+    size = {field.name: int(np.prod(field.shape)) for field in about.fields("2x2")}
+    for _ in range(200):
+        solved, failed, step, no_effect = random.choice([-2.0, -0.5, 0.0, 0.25, 1.0], 4).tolist()
+        rewards = pp.Rewards(solved=solved, failed=failed, step=step, no_effect=no_effect)
+        single = [step + end + more for end in (0.0, solved, failed) for more in (0.0, no_effect)]
+        assert rewards.bounds() == (min(single), max(single))
+        for most in (1, 2, 5):
+            paid = [
+                count * (step + more) + end
+                for count in range(most + 1)
+                for more in (0.0, no_effect)
+                for end in (0.0, solved, failed)
+            ]
+            assert rewards.return_bounds(about, "2x2", most) == (min(paid), max(paid))
+            # At the worst all places are wrong in the end, at the best the one that was wrong is right.
+            shaped = pp.Rewards(
+                solved=solved, failed=failed, step=step, no_effect=no_effect, solution=0.5, solution_fields=["wires"]
+            )
+            assert shaped.return_bounds(about, "2x2", most) == (min(paid) - 0.5 * size["wires"], max(paid) + 0.5)
+        assert rewards.return_bounds(about, "2x2", 0) is None
+
+
+def test_only_finite_numbers_pay():
+    for name in ("solved", "failed", "step", "no_effect", "solution", "errors"):
+        for wrong in (True, "1", None, [1.0]):
+            with pytest.raises(TypeError, match=f"{name} is a number, not "):
+                pp.Rewards(**{name: wrong})
+        for wrong in (float("nan"), float("inf"), -float("inf"), np.float32("inf")):
+            with pytest.raises(ValueError, match=f"{name} is a finite number, not "):
+                pp.Rewards(**{name: wrong})
+        for fine in (1, -2.5, np.int8(3), np.float32(0.5)):
+            assert getattr(pp.Rewards(**{name: fine}), name) == fine
