@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import gc
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
 import puzzleport as pp
+from puzzleport._native import lib
 from puzzleport.agents.expert import ExpertPolicy
 from puzzleport.errors import NoPlan
 
@@ -321,6 +325,23 @@ def test_the_expert_of_pegs_finds_a_way_exactly_where_there_is_one(params):
             if not session.mask().any():
                 break
     assert outcomes == {True, False}
+
+
+def test_plans_and_hints_leave_no_game_behind(puzzle):
+    """They are tried on clones, by several ways until one leads to the end, and played again; no clone outlives them."""
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=1, undo=True)
+    solved = session.clone()
+    with suppress(pp.NoSolution):
+        solved.solve()
+    gc.collect()
+    before = lib.pz_live_pools()
+    for asked in (session, solved):
+        for ask in (asked.hint, asked.plan, asked.hint):
+            with suppress(NoPlan):
+                ask()
+            play(session, 3, legal=True)
+    gc.collect()
+    assert lib.pz_live_pools() == before
 
 
 def test_a_hint_says_how_much_more_changes(puzzle):

@@ -56,6 +56,20 @@ def test_forms_of_a_picture_take_turns():
         assert np.array_equal(planes, session.clone().pixels(90, 70).transpose(2, 0, 1))
 
 
+def test_sizes_and_forms_of_a_picture_come_in_any_order(puzzle):
+    """What is kept of the last picture never shows in one of another width, height or form."""
+    session, random = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=2), np.random.default_rng(2)
+    least = max(least_picture(puzzle, session.params))
+    forms = [{}, {"grey": True}, {"channels_first": True}, {"channels_first": True, "grey": True}]
+    for _ in range(40):
+        session.step(int(random.integers(len(session.actions))))
+        width, height = (least + 16 * int(more) for more in random.integers(1, 3, size=2))
+        form = forms[random.integers(len(forms))]
+        assert np.array_equal(session.pixels(width, height, **form), session.clone().pixels(width, height, **form))
+        if random.random() < 0.3:  # without its text it is another picture again
+            session.sketch(width, height)
+
+
 def test_the_picture_shows_what_the_state_says(puzzle):
     """With a change of the state or the cursor the picture changes, and without one it does not."""
     session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=2)
