@@ -126,6 +126,48 @@ def test_bad_gestures_are_refused(gesture, options):
     assert session.mask().any()
 
 
+def test_a_gesture_is_one_press_its_drags_and_one_release(puzzle):
+    """A second press lets the first go where it is; what comes without a press does nothing, whatever the button."""
+    random = np.random.default_rng(3)
+    sessions = [pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=4) for _ in range(2)]
+    for turn in range(16):
+        button = int(random.integers(3))
+        places = [tuple(int(at) for at in random.integers(20, 236, 2)) for _ in range(3)]
+        for session, between in zip(sessions, (False, True), strict=True):
+            session.mouse("press", *places[0], button=button, **SIZE)
+            if turn % 2:
+                session.mouse("drag", *places[1], button=button, **SIZE)
+            if between:
+                session.mouse("release", *places[2], button=button, **SIZE)
+            session.mouse("press", *places[2], button=button, **SIZE)
+            session.mouse("release", *places[2], button=button, **SIZE)
+            done = session.hash()
+            for gesture in ("drag", "release"):
+                assert not session.mouse(gesture, *places[0], button=button, **SIZE)
+            assert session.hash() == done
+        assert sessions[0].hash() == sessions[1].hash()
+        assert sessions[0].moves == sessions[1].moves
+        if sessions[0].status != pp.Status.ONGOING:
+            for session in sessions:
+                session.reset(seed=turn)
+
+
+def test_a_sketch_leaves_out_nothing_but_its_text(puzzle):
+    """Where the picture differs a label stands, and where a label stands the picture differs."""
+    size = (240, 200)
+    session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed=1)
+    sketch, picture = session.sketch(*size), session.pixels(*size)
+    differs = (sketch.pixels != picture).any(axis=2)
+    rows, columns = np.ogrid[: size[1], : size[0]]
+    near = np.zeros_like(differs)
+    for label in sketch.labels:
+        room = sketch.tile * max(1, len(label.text))
+        around = (abs(rows - label.y) <= sketch.tile) & (abs(columns - label.x) <= room)
+        assert (differs & around).any() or not label.text.strip(), label
+        near |= around
+    assert not (differs & ~near).any()
+
+
 def test_a_sketch_is_the_picture_and_its_text(puzzle):
     session = pp.Session(puzzle, seed=1)
     sketch = session.sketch(200, 160)
