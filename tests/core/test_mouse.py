@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import puzzleport as pp
+from puzzleport._native import lib
 
 SIZE = {"width": 256, "height": 256}
 
@@ -150,6 +153,14 @@ def test_a_gesture_is_one_press_its_drags_and_one_release(puzzle):
         if sessions[0].status != pp.Status.ONGOING:
             for session in sessions:
                 session.reset(seed=turn)
+
+
+def test_the_module_itself_refuses_gestures_and_buttons_that_there_are_not():
+    """Python looks before it calls; who calls the module from elsewhere is told as well."""
+    session = pp.Session("net", "5x5", seed=1)
+    for button, gesture in itertools.product(range(-1, 4), repeat=2):
+        code = lib.pz_session_mouse(session._handle, 100, 100, 50, 50, button, gesture)
+        assert (code == 0) == (button in (0, 1, 2) and gesture in (0, 1, 2)), (button, gesture)
 
 
 def test_a_sketch_leaves_out_nothing_but_its_text(puzzle):

@@ -108,6 +108,44 @@ def test_what_is_held_is_shown_on_the_board_and_not_in_the_corner(held):
         assert (corner == start[0, 0]).all()
 
 
+@pytest.mark.parametrize(
+    ("puzzle", "held", "steps"),
+    [("galaxies", "dragging", 2), ("pearl", "drag_length", 1), ("rect", "dragging", 1), ("sixteen", "lock", 1)],
+)
+def test_what_is_held_is_marked_where_the_cursor_stands(puzzle, held, steps):
+    """What changes on the picture lies around the cursor, which goes by so many steps from one square to the next."""
+    session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed=2)
+    drawn = (session.pixels(240, 240) != session.pixels(240, 240)[0, 0]).any(axis=2)
+    tile, random = session.sketch(240, 240).tile, np.random.default_rng(1)
+    high = {field.name: field.high for field in session.fields if field.is_ui}
+    middle = [np.mean(np.flatnonzero(drawn.any(axis=axis))[[0, -1]]) for axis in (1, 0)]
+    last = (high["cursor_y"], high["cursor_x"])
+    if puzzle == "sixteen":
+        last = tuple(side - 1 for side in last)  # beyond the tiles it stands at an arrow
+    places = (
+        np.argwhere(session.observe()["dots"])
+        if puzzle == "galaxies"
+        else random.integers(np.add(last, 1), size=(12, 2))
+    )
+    marked = 0
+    for place in places.tolist():
+        for axis, back, on in ((0, "UP", "DOWN"), (1, "LEFT", "RIGHT")):
+            while (at := int(session.observe()["cursor_" + "yx"[axis]])) != place[axis]:
+                session.step(on if at < place[axis] else back)
+        before = session.pixels(240, 240)
+        session.step("SELECT")
+        if session.observe()[held]:
+            changed = (session.pixels(240, 240) != before).any(axis=2)
+            for axis in (0, 1):
+                found = np.mean(np.flatnonzero(changed.any(axis=1 - axis))[[0, -1]])
+                assert found == pytest.approx(
+                    middle[axis] + (place[axis] - last[axis] / 2) * tile / steps, abs=tile / 6
+                )
+            marked += 1
+            session.step("SELECT")
+    assert marked >= 3
+
+
 def test_what_we_draw_is_told():
     told = {name for name in pp.puzzles() if pp.spec(name).draws}
     assert told == {*HELD, "loopy", "mines", "range", "tracks"}

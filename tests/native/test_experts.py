@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import re
 
@@ -276,6 +277,23 @@ def test_open_puzzles_follow_the_plan(puzzle):
     action, purpose = next_key(session)
     assert action == session.plan()[0]
     assert re.match(r"\S+ will do it: \w+(\[[\d, ]+\])? becomes -?\d+", purpose)
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES)
+def test_the_next_key_is_the_hint_and_leaves_no_game_behind(puzzle):
+    """The browser's hints are made here, Python's of its own plan: both say the same of every state."""
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, 5, undo=False)
+    gc.collect()
+    before = lib.pz_live_pools()
+    while session.status == pp.Status.ONGOING and session.steps < 12:
+        told = next_key(session)
+        assert told == tuple(session.hint())
+        session.step(told[0])
+    if session.status != pp.Status.ONGOING:
+        with pytest.raises(LookupError):
+            next_key(session)
+    gc.collect()
+    assert lib.pz_live_pools() == before
 
 
 def test_a_game_that_is_over_has_no_next_key():
