@@ -100,8 +100,51 @@ def test_nothing_but_sight_decides(puzzle):
     assert alike > 300
 
 
-@pytest.mark.parametrize(("params", "h", "w", "mines"), [("4x4n4a", 4, 4, 4), ("5x3n4a", 3, 5, 4)])
-def test_mines_odds_are_exact(params, h, w, mines):
+def mine_odds(seen: pp.Observation, mines: int) -> np.ndarray:
+    """How probable a mine is below each covered square, by counting all layouts; 2 where a square is open."""
+    numbers = np.asarray(seen["numbers"])
+    h, w = numbers.shape
+    covered = [tuple(at) for at in np.argwhere(numbers < 0)]
+    hits, layouts = np.zeros((h, w)), 0
+    for chosen in itertools.combinations(covered, mines):
+        laid = np.zeros((h + 2, w + 2), int)
+        for y, x in chosen:
+            laid[y + 1, x + 1] = 1
+        near = sum(laid[a : a + h, b : b + w] for a in range(3) for b in range(3))
+        if (near == numbers)[numbers >= 0].all():
+            layouts += 1
+            hits += laid[1:-1, 1:-1]
+    return np.where(numbers < 0, hits / layouts, 2)
+
+
+def test_in_mines_each_death_that_was_taken_back_leads_to_the_next_best_guess():
+    """A safe square comes first all the same; else the squares in the order of their odds."""
+    random, guesses, safe = np.random.default_rng(7), 0, 0
+    for seed in range(16):
+        session = pp.Session("mines", "4x4n4a", seed, undo=True)
+        session.step("SELECT")
+        for deaths in range(1, 4):
+            if session.status != pp.Status.ONGOING:
+                break
+            mines = np.argwhere((session.solution()["numbers"] < 0) & (session.observe()["numbers"] < 0))
+            walk(session, *random.choice(mines)[::-1])
+            session.step("SELECT")
+            session.step("UNDO")
+            odds = mine_odds(session.observe(), 4)
+            best = sorted(chance for chance in odds.ravel().tolist() if chance < 1)
+            copy = session.clone()
+            action, _ = next_key(copy)
+            while copy.actions[action] != "SELECT":
+                copy.step(action)
+                action, _ = next_key(copy)
+            at = int(copy.observe()["cursor_y"]) * 4 + int(copy.observe()["cursor_x"])
+            assert odds.flat[at] == pytest.approx(best[deaths % len(best)] if best[0] else 0)
+            guesses, safe = guesses + (best[0] > 0), safe + (best[0] == 0)
+    assert min(guesses, safe) > 5
+
+
+@pytest.mark.parametrize(("params", "mines"), [("4x4n4a", 4), ("5x3n4a", 4)])
+def test_mines_odds_are_exact(params, mines):
     """The least probability, and where it is, against counting all layouts of a small board."""
     random = np.random.default_rng(4)
     guesses = 0
@@ -118,19 +161,7 @@ def test_mines_odds_are_exact(params, h, w, mines):
                 session.step("SELECT")
         if session.status != pp.Status.ONGOING:
             continue
-        seen = session.observe()
-        numbers = seen["numbers"]
-        covered = [tuple(at) for at in np.argwhere(numbers < 0)]
-        hits, layouts = np.zeros((h, w)), 0
-        for chosen in itertools.combinations(covered, mines):
-            laid = np.zeros((h + 2, w + 2), int)
-            for y, x in chosen:
-                laid[y + 1, x + 1] = 1
-            near = sum(laid[a : a + h, b : b + w] for a in range(3) for b in range(3))
-            if (near == numbers)[numbers >= 0].all():
-                layouts += 1
-                hits += laid[1:-1, 1:-1]
-        odds = np.where(numbers < 0, hits / layouts, 2)
+        odds = mine_odds(session.observe(), mines)
         copy = session.clone()
         action, purpose = next_key(copy)
         while copy.actions[action] != "SELECT":
