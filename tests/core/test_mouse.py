@@ -179,6 +179,38 @@ def test_a_sketch_leaves_out_nothing_but_its_text(puzzle):
     assert not (differs & ~near).any()
 
 
+# Puzzles whose letters are one field: its items from some value on.
+LETTERS = {
+    "bridges": ("islands", 1),
+    "dominosa": ("numbers", 0),
+    "fifteen": ("tiles", 1),
+    "filling": ("digits", 1),
+    "lightup": ("clues", 0),
+    "loopy": ("clues", 0),
+    "mosaic": ("clues", 0),
+    "palisade": ("clues", 0),
+    "range": ("clues", 1),
+    "rect": ("clues", 1),
+    "signpost": ("numbers", 1),
+    "singles": ("numbers", 1),
+    "sixteen": ("tiles", 1),
+    "solo": ("digits", 1),
+    "twiddle": ("tiles", 1),
+}
+
+
+@pytest.mark.parametrize("puzzle", LETTERS)
+def test_a_sketch_tells_the_numbers_of_the_board(puzzle):
+    """In places, too, that lie as those of the field do: row by row, where it is a grid of squares."""
+    name, least = LETTERS[puzzle]
+    session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed=1)
+    labels, values = session.sketch(240, 200).labels, np.asarray(session.observe()[name])
+    assert sorted(int(label.text) for label in labels) == sorted(values[values >= least].tolist())
+    if values.ndim == 2:
+        rows = sorted(labels, key=lambda label: (label.y, label.x))
+        assert [int(label.text) for label in rows] == values[values >= least].tolist()
+
+
 def test_a_sketch_is_the_picture_and_its_text(puzzle):
     session = pp.Session(puzzle, seed=1)
     sketch = session.sketch(200, 160)

@@ -411,7 +411,9 @@ def test_a_judged_search_is_puct_over_states(puzzle, params, batch):
     """To the last visit, also where ways are lost, lead back or end at the limit of steps."""
     for seed, max_steps in ((1, 0), (2, 7), (3, 4)):
         session = pp.Session(puzzle, params, seed, undo=False)
-        model = Puct(session, opinionated, max_steps or 1 << 30, 1.7, 0.9)
+        if max_steps:
+            session.step(int(np.argmax(session.mask())))
+        model = Puct(session, opinionated, max_steps - session.steps if max_steps else 1 << 30, 1.7, 0.9)
         session.limit(max_steps=max_steps)
         tree = search.Tree(session)
         for simulations in (1, 30, 120):
