@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import gc
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
 import puzzleport as pp
+from puzzleport._native import lib
 from puzzleport.agents.expert import ExpertPolicy
 from puzzleport.errors import NoPlan
 
@@ -240,6 +244,104 @@ def test_flood_with_fewer_fills_than_the_engine_needs():
     assert session.status == pp.Status.SOLVED
     with pytest.raises(NoPlan, match="it cannot be solved from here"):
         pp.Session("flood", game_id=f"{params}:{colours},{int(fills) // 2}").plan()
+
+
+def fewest_fills(colours: list[int], w: int) -> int:
+    """By looking at every lake that so many fills can make; a set of squares is the bits of a number."""
+    squares = len(colours)
+    of = {colour: sum(1 << at for at in range(squares) if colours[at] == colour) for colour in set(colours)}
+    left = sum(1 << at for at in range(0, squares, w))
+
+    def spread(lake: int, over: int) -> int:
+        while True:
+            near = lake << w | lake >> w | (lake & ~left) >> 1 | (lake << 1 & ~left)
+            if not near & over & ~lake:
+                return lake
+            lake |= near & over
+
+    lakes, fills = {spread(1, of[colours[0]])}, 0
+    while (1 << squares) - 1 not in lakes:
+        lakes, fills = {spread(lake, lake | more) for lake in lakes for more in of.values()}, fills + 1
+    return fills
+
+
+@pytest.mark.parametrize(("params", "w"), [("5x3c4m0", 5), ("3x5c4m0", 3), ("6x4c5m0", 6)])
+def test_floods_expert_finds_a_way_exactly_where_there_is_one(params, w):
+    """With just the fills that are needed, and with one less, whatever the engine's greedy solver makes of it."""
+    greedy = 0
+    for seed in range(15):
+        _, _, desc = pp.Session("flood", params, seed).game_id.partition(":")
+        colours, limit = desc.split(",")
+        fills = fewest_fills([int(colour, 36) for colour in colours], w)
+        greedy += fills < int(limit)
+        session = pp.Session("flood", game_id=f"{params}:{colours},{fills}")
+        follow(session, session.plan())
+        assert (session.status, session.moves) == (pp.Status.SOLVED, fills)
+        if fills > 1:
+            with pytest.raises(NoPlan, match="it cannot be solved from here"):
+                pp.Session("flood", game_id=f"{params}:{colours},{fills - 1}").plan()
+    assert greedy or params != "6x4c5m0"  # there the engine's solver does need more
+
+
+def can_be_cleared(places: np.ndarray, pegs: np.ndarray, hopeless: set[bytes]) -> bool:
+    """Depth first over all jumps, each board once."""
+    if pegs.sum() == 1:
+        return True
+    if pegs.tobytes() in hopeless:
+        return False
+    hopeless.add(pegs.tobytes())
+    for turned in (lambda board: board, np.fliplr, np.transpose, lambda board: np.flipud(board).T):
+        board, at = turned(pegs), turned(places)
+        for y, x in np.argwhere(board[:, :-2] & board[:, 1:-1] & at[:, 2:] & ~board[:, 2:]):
+            after = pegs.copy()
+            turned(after)[y, x : x + 3] = False, False, True
+            if can_be_cleared(places, after, hopeless):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("params", ["4x4random", "5x4random", "4x5random"])
+def test_the_expert_of_pegs_finds_a_way_exactly_where_there_is_one(params):
+    outcomes = set()
+    for seed in range(6):
+        session = pp.Session("pegs", params, seed, undo=False)
+        random = np.random.default_rng(seed)
+        hopeless: set[bytes] = set()
+        while session.status == pp.Status.ONGOING:
+            seen = session.observe()
+            places, pegs = np.asarray(seen["places"], bool), np.asarray(seen["pegs"], bool)
+            solvable, moves, copy = can_be_cleared(places, pegs, hopeless), session.moves, session.clone()
+            if solvable:
+                follow(copy, copy.plan())
+                assert copy.status == pp.Status.SOLVED
+                assert copy.moves - moves == pegs.sum() - 1
+                hopeless.clear()
+            else:
+                with pytest.raises(NoPlan):
+                    copy.plan()
+            outcomes.add(solvable)
+            while session.status == pp.Status.ONGOING and session.moves == moves and session.mask().any():
+                session.step(int(random.choice(np.flatnonzero(session.mask()))))
+            if not session.mask().any():
+                break
+    assert outcomes == {True, False}
+
+
+def test_plans_and_hints_leave_no_game_behind(puzzle):
+    """They are tried on clones, by several ways until one leads to the end, and played again; no clone outlives them."""
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=1, undo=True)
+    solved = session.clone()
+    with suppress(pp.NoSolution):
+        solved.solve()
+    gc.collect()
+    before = lib.pz_live_pools()
+    for asked in (session, solved):
+        for ask in (asked.hint, asked.plan, asked.hint):
+            with suppress(NoPlan):
+                ask()
+            play(session, 3, legal=True)
+    gc.collect()
+    assert lib.pz_live_pools() == before
 
 
 def test_a_hint_says_how_much_more_changes(puzzle):

@@ -12,6 +12,7 @@ import pytest
 import puzzleport as pp
 from puzzleport._native import lib
 from puzzleport.benchmark import speed
+from puzzleport.puzzle_spec import least_picture
 
 
 def resident() -> int:
@@ -46,6 +47,33 @@ def test_what_is_asked_again_and_again_takes_no_more_memory(puzzle):
             session.hash()
     finally:
         lib.pz_pool_limit = limit
+
+
+def test_a_game_holds_no_page_more_however_often_it_is_looked_at(puzzle):
+    """Its pool keeps what was freed for the next time: after some rounds it takes no page more, so that each leak shows."""
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=1, undo=True)
+    sizes = [(side, side) for side in (max(24, *least_picture(puzzle, session.params)), 64)]
+
+    def look(rounds: int) -> int:
+        for number in range(rounds):
+            width, height = sizes[number // 2 % 2]
+            for form in ({}, {"grey": True}, {"channels_first": True}):
+                session.pixels(width, height, **form)
+            session.sketch(width, height)
+            session.text()
+            session.save()
+            for gesture in ("press", "drag", "release"):
+                if session.mouse(gesture, width // 2, height // 2, width=width, height=height):
+                    session.undo()
+            if session.step(number % len(session.actions)).changed:
+                session.undo()
+            with suppress(pp.NoSolution):
+                if session.solve().changed:
+                    session.undo()
+        return int(lib.pz_session_memory(session._handle))
+
+    before = look(80)
+    assert look(320) == before
 
 
 def test_sessions_come_and_go_without_a_trace(puzzle):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import puzzleport as pp
+from puzzleport._native import lib
 
 SIZE = {"width": 256, "height": 256}
 
@@ -124,6 +127,88 @@ def test_bad_gestures_are_refused(gesture, options):
     with pytest.raises((ValueError, pp.PuzzleError)):
         session.mouse(gesture, 1, 1, **(SIZE | options))
     assert session.mask().any()
+
+
+def test_a_gesture_is_one_press_its_drags_and_one_release(puzzle):
+    """A second press lets the first go where it is; what comes without a press does nothing, whatever the button."""
+    random = np.random.default_rng(3)
+    sessions = [pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=4) for _ in range(2)]
+    for turn in range(16):
+        button = int(random.integers(3))
+        places = [tuple(int(at) for at in random.integers(20, 236, 2)) for _ in range(3)]
+        for session, between in zip(sessions, (False, True), strict=True):
+            session.mouse("press", *places[0], button=button, **SIZE)
+            if turn % 2:
+                session.mouse("drag", *places[1], button=button, **SIZE)
+            if between:
+                session.mouse("release", *places[2], button=button, **SIZE)
+            session.mouse("press", *places[2], button=button, **SIZE)
+            session.mouse("release", *places[2], button=button, **SIZE)
+            done = session.hash()
+            for gesture in ("drag", "release"):
+                assert not session.mouse(gesture, *places[0], button=button, **SIZE)
+            assert session.hash() == done
+        assert sessions[0].hash() == sessions[1].hash()
+        assert sessions[0].moves == sessions[1].moves
+        if sessions[0].status != pp.Status.ONGOING:
+            for session in sessions:
+                session.reset(seed=turn)
+
+
+def test_the_module_itself_refuses_gestures_and_buttons_that_there_are_not():
+    """Python looks before it calls; who calls the module from elsewhere is told as well."""
+    session = pp.Session("net", "5x5", seed=1)
+    for button, gesture in itertools.product(range(-1, 4), repeat=2):
+        code = lib.pz_session_mouse(session._handle, 100, 100, 50, 50, button, gesture)
+        assert (code == 0) == (button in (0, 1, 2) and gesture in (0, 1, 2)), (button, gesture)
+
+
+def test_a_sketch_leaves_out_nothing_but_its_text(puzzle):
+    """Where the picture differs a label stands, and where a label stands the picture differs."""
+    size = (240, 200)
+    session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed=1)
+    sketch, picture = session.sketch(*size), session.pixels(*size)
+    differs = (sketch.pixels != picture).any(axis=2)
+    rows, columns = np.ogrid[: size[1], : size[0]]
+    near = np.zeros_like(differs)
+    for label in sketch.labels:
+        room = sketch.tile * max(1, len(label.text))
+        around = (abs(rows - label.y) <= sketch.tile) & (abs(columns - label.x) <= room)
+        assert (differs & around).any() or not label.text.strip(), label
+        near |= around
+    assert not (differs & ~near).any()
+
+
+# Puzzles whose letters are one field: its items from some value on.
+LETTERS = {
+    "bridges": ("islands", 1),
+    "dominosa": ("numbers", 0),
+    "fifteen": ("tiles", 1),
+    "filling": ("digits", 1),
+    "lightup": ("clues", 0),
+    "loopy": ("clues", 0),
+    "mosaic": ("clues", 0),
+    "palisade": ("clues", 0),
+    "range": ("clues", 1),
+    "rect": ("clues", 1),
+    "signpost": ("numbers", 1),
+    "singles": ("numbers", 1),
+    "sixteen": ("tiles", 1),
+    "solo": ("digits", 1),
+    "twiddle": ("tiles", 1),
+}
+
+
+@pytest.mark.parametrize("puzzle", LETTERS)
+def test_a_sketch_tells_the_numbers_of_the_board(puzzle):
+    """In places, too, that lie as those of the field do: row by row, where it is a grid of squares."""
+    name, least = LETTERS[puzzle]
+    session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed=1)
+    labels, values = session.sketch(240, 200).labels, np.asarray(session.observe()[name])
+    assert sorted(int(label.text) for label in labels) == sorted(values[values >= least].tolist())
+    if values.ndim == 2:
+        rows = sorted(labels, key=lambda label: (label.y, label.x))
+        assert [int(label.text) for label in rows] == values[values >= least].tolist()
 
 
 def test_a_sketch_is_the_picture_and_its_text(puzzle):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -172,6 +173,49 @@ def test_large_boards_need_permission():
     pp.set_max_cells(50_000)
     try:
         assert pp.Session("fifteen", "200x200", seed=1).observe()["tiles"].shape == (200, 200)
+    finally:
+        pp.set_max_cells(2500)
+
+
+# The field with an item for each cell, where it is not the first grid of the board.
+CELLS = {"galaxies": "arrow_x", "loopy": "clues", "pattern": "squares", "slant": "slashes", "towers": "digits"}
+# Boards that are not square, or whose cells are no squares.
+OBLONG = [
+    *[
+        ("blackbox", "w4h3m2M3"),
+        ("cube", "c3x4"),
+        ("cube", "t1x2"),
+        ("cube", "o2x2"),
+        ("cube", "i3x2"),
+        ("dominosa", "2dt"),
+    ],
+    *[
+        ("galaxies", "4x6"),
+        ("guess", "c4p3g7Bm"),
+        ("mines", "4x6"),
+        ("range", "4x6"),
+        ("slant", "4x6"),
+        ("solo", "2x3"),
+    ],
+    *[("undead", "4x5"), ("untangle", "7")],
+]
+
+
+@pytest.mark.parametrize(("puzzle", "params"), dict.fromkeys([*EXAMPLES, *OBLONG]))
+def test_a_board_is_refused_exactly_above_the_limit_of_cells(puzzle, params):
+    """Cells are what the board shows of them; three for each point of Untangle, whose lines count too."""
+    board = pp.Session(puzzle, params, seed=1, timeout=60)
+    first = next(field.name for field in board.fields if len(field.shape) > 1)
+    shown = np.asarray(board.observe()[CELLS.get(puzzle, first)])
+    cells = {"cube": int((shown >= 0).sum()), "loopy": shown.size, "untangle": 3 * len(shown)}.get(
+        puzzle, int(np.prod(shown.shape[:2]))
+    )
+    try:
+        pp.set_max_cells(cells)
+        assert pp.canonical_params(puzzle, params) == board.params
+        pp.set_max_cells(cells - 1)
+        with pytest.raises(pp.InvalidParams, match=f"{cells} cells are more than the limit of {cells - 1} "):
+            pp.canonical_params(puzzle, params)
     finally:
         pp.set_max_cells(2500)
 

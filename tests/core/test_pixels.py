@@ -56,6 +56,20 @@ def test_forms_of_a_picture_take_turns():
         assert np.array_equal(planes, session.clone().pixels(90, 70).transpose(2, 0, 1))
 
 
+def test_sizes_and_forms_of_a_picture_come_in_any_order(puzzle):
+    """What is kept of the last picture never shows in one of another width, height or form."""
+    session, random = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=2), np.random.default_rng(2)
+    least = max(least_picture(puzzle, session.params))
+    forms = [{}, {"grey": True}, {"channels_first": True}, {"channels_first": True, "grey": True}]
+    for _ in range(40):
+        session.step(int(random.integers(len(session.actions))))
+        width, height = (least + 16 * int(more) for more in random.integers(1, 3, size=2))
+        form = forms[random.integers(len(forms))]
+        assert np.array_equal(session.pixels(width, height, **form), session.clone().pixels(width, height, **form))
+        if random.random() < 0.3:  # without its text it is another picture again
+            session.sketch(width, height)
+
+
 def test_the_picture_shows_what_the_state_says(puzzle):
     """With a change of the state or the cursor the picture changes, and without one it does not."""
     session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=2)
@@ -92,6 +106,44 @@ def test_what_is_held_is_shown_on_the_board_and_not_in_the_corner(held):
             session.reset(seed=int(random.integers(1000)))
         corner = session.pixels(160, 160)[:top, :left]
         assert (corner == start[0, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "held", "steps"),
+    [("galaxies", "dragging", 2), ("pearl", "drag_length", 1), ("rect", "dragging", 1), ("sixteen", "lock", 1)],
+)
+def test_what_is_held_is_marked_where_the_cursor_stands(puzzle, held, steps):
+    """What changes on the picture lies around the cursor, which goes by so many steps from one square to the next."""
+    session = pp.Session(puzzle, pp.spec(puzzle).human_params, seed=2)
+    drawn = (session.pixels(240, 240) != session.pixels(240, 240)[0, 0]).any(axis=2)
+    tile, random = session.sketch(240, 240).tile, np.random.default_rng(1)
+    high = {field.name: field.high for field in session.fields if field.is_ui}
+    middle = [np.mean(np.flatnonzero(drawn.any(axis=axis))[[0, -1]]) for axis in (1, 0)]
+    last = (high["cursor_y"], high["cursor_x"])
+    if puzzle == "sixteen":
+        last = tuple(side - 1 for side in last)  # beyond the tiles it stands at an arrow
+    places = (
+        np.argwhere(session.observe()["dots"])
+        if puzzle == "galaxies"
+        else random.integers(np.add(last, 1), size=(12, 2))
+    )
+    marked = 0
+    for place in places.tolist():
+        for axis, back, on in ((0, "UP", "DOWN"), (1, "LEFT", "RIGHT")):
+            while (at := int(session.observe()["cursor_" + "yx"[axis]])) != place[axis]:
+                session.step(on if at < place[axis] else back)
+        before = session.pixels(240, 240)
+        session.step("SELECT")
+        if session.observe()[held]:
+            changed = (session.pixels(240, 240) != before).any(axis=2)
+            for axis in (0, 1):
+                found = np.mean(np.flatnonzero(changed.any(axis=1 - axis))[[0, -1]])
+                assert found == pytest.approx(
+                    middle[axis] + (place[axis] - last[axis] / 2) * tile / steps, abs=tile / 6
+                )
+            marked += 1
+            session.step("SELECT")
+    assert marked >= 3
 
 
 def test_what_we_draw_is_told():

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import itertools
 import threading
+import zlib
 
 import numpy as np
 import pytest
@@ -285,6 +286,147 @@ def test_a_judge_leads_the_search():
     tree = search.Tree(session)
     tree.judge(biased, 100, noise=noise, noise_share=1.0)
     assert tree.result.visits.argmax() == legal[0]
+
+
+class Known:
+    """A state of the model below: what has been learned of it and of each way on."""
+
+    def __init__(self, session: pp.Session) -> None:
+        self.session, self.status = session, int(session.status)
+        self.lost, self.judged, self.pending, self.seen = self.status < 0, False, False, 0
+        legal = np.flatnonzero(session.mask()) if not self.status else ()
+        self.ways = {int(action): Way() for action in legal}
+
+
+class Way:
+    """What an action is worth: how often it was taken, what that was worth in all, how likely the judge holds it."""
+
+    visits, total, prior = 0, 0.0, np.float32(0)
+    to: Known | None = None
+
+
+class Puct:
+    """Judged search in plain Python, over clones of a session; equal states are one."""
+
+    def __init__(self, session: pp.Session, judge, horizon: int, c: float, discount: float) -> None:
+        self.judge, self.horizon, self.c, self.discount = judge, horizon, c, discount
+        self.root = Known(session.clone())
+        self.known, self.plan = {session.hash(): self.root}, None
+
+    def child(self, at: Known, action: int) -> Known:
+        way = at.ways[action]
+        if way.to is None:
+            session = at.session.clone()
+            session.step(action)
+            way.to = self.known.setdefault(session.hash(), Known(session))
+        return way.to
+
+    def descend(self) -> tuple[list[Known], list[int], float | None]:
+        """A path to what nobody has judged yet (None), or to what has a value. Each way counts as lost until it has one."""
+        path, actions = [self.root], []
+        while True:
+            at = path[-1]
+            if at.status or at.lost:
+                if at.status > 0 and (self.plan is None or len(actions) < len(self.plan)):
+                    self.plan = tuple(actions)
+                return path, actions, float(at.status or -1)
+            if not at.judged:
+                return path, actions, None
+            if len(path) > self.horizon:
+                return path, actions, 0.0
+            while True:
+                open_ways = {
+                    action: (way.total / way.visits if way.visits else 0)
+                    + self.c * np.sqrt(at.seen) * float(way.prior) / (way.visits + 1)
+                    for action, way in at.ways.items()
+                    if way.to is None or not (way.to.lost or way.to in path)
+                }
+                if not open_ways:
+                    return path, actions, 0.0
+                action = max(open_ways, key=open_ways.get)
+                if self.child(at, action) not in path:
+                    break
+            at.ways[action].visits += 1
+            at.ways[action].total -= 1
+            at.seen += 1
+            actions.append(action)
+            path.append(at.ways[action].to)
+
+    def back_up(self, path: list[Known], actions: list[int], value: float) -> None:
+        path[-1].seen += 1
+        for at, action in zip(path[-2::-1], actions[::-1], strict=True):
+            value *= self.discount
+            at.ways[action].total += value + 1
+            if not at.lost and at.ways[action].to.lost:
+                at.lost = all(way.to is not None and way.to.lost for way in at.ways.values())
+
+    def search(self, simulations: int, batch: int) -> None:
+        while simulations > 0 and not (self.root.status or self.root.lost):
+            waiting, done = [], 0
+            for _ in range(min(batch, simulations)):
+                if self.root.lost:
+                    break
+                path, actions, value = self.descend()
+                if value is not None:
+                    self.back_up(path, actions, value)
+                    done += 1
+                elif path[-1].pending:  # nothing more is promising until the judge has answered
+                    for at, action in zip(path, actions, strict=False):
+                        at.ways[action].visits -= 1
+                        at.ways[action].total += 1
+                        at.seen -= 1
+                    break
+                else:
+                    path[-1].pending = True
+                    waiting.append((path, actions))
+            for path, actions in waiting:
+                leaf = path[-1]
+                shown = {name: np.asarray(value)[None] for name, value in leaf.session.observe().items()}
+                priors, values = self.judge(shown, leaf.session.mask()[None])
+                whole = sum(float(priors[0, action]) for action in leaf.ways)
+                for action, way in leaf.ways.items():
+                    way.prior = np.float32(priors[0, action] / whole) if whole else np.float32(1 / len(leaf.ways))
+                leaf.judged, leaf.pending = True, False
+                self.back_up(path, actions, float(values[0]))
+            simulations -= len(waiting) + done
+
+
+def opinionated(observation, masks):
+    """Priors and values that are different for every state, and the same each time; now and then no priors at all."""
+    priors, values = np.zeros(masks.shape, np.float32), np.zeros(len(masks), np.float32)
+    for row in range(len(masks)):
+        shown = zlib.crc32(b"".join(observation[name][row].tobytes() for name in sorted(observation)))
+        random = np.random.default_rng(shown)
+        priors[row] = random.random(masks.shape[1]) * (shown % 7 > 0)
+        values[row] = random.uniform(-1, 0.5)
+    return priors, values
+
+
+@pytest.mark.parametrize("batch", [1, 5])
+@pytest.mark.parametrize(
+    ("puzzle", "params"),
+    [("net", "2x2"), ("pegs", "4x4random"), ("inertia", "5x3"), ("flood", "3x3c3m0"), ("fifteen", "2x3")],
+)
+def test_a_judged_search_is_puct_over_states(puzzle, params, batch):
+    """To the last visit, also where ways are lost, lead back or end at the limit of steps."""
+    for seed, max_steps in ((1, 0), (2, 7), (3, 4)):
+        session = pp.Session(puzzle, params, seed, undo=False)
+        if max_steps:
+            session.step(int(np.argmax(session.mask())))
+        model = Puct(session, opinionated, max_steps - session.steps if max_steps else 1 << 30, 1.7, 0.9)
+        session.limit(max_steps=max_steps)
+        tree = search.Tree(session)
+        for simulations in (1, 30, 120):
+            tree.judge(opinionated, simulations, batch=batch, c=1.7, discount=0.9)
+            model.search(simulations, batch)
+            result, ways = tree.result, model.root.ways
+            assert {action: int(result.visits[action]) for action in ways} == {a: way.visits for a, way in ways.items()}
+            worth = {action: way.total / way.visits if way.visits else 0 for action, way in ways.items()}
+            np.testing.assert_allclose([result.values[action] for action in ways], list(worth.values()), atol=1e-6)
+            assert result.visits.sum() == sum(way.visits for way in ways.values())
+            assert (result.plan, result.nodes) == (model.plan, len(model.known))
+            best = max(ways, key=lambda a: (not (ways[a].to and ways[a].to.lost), ways[a].visits, ways[a].total))
+            assert result.action == (model.plan[0] if model.plan else best)
 
 
 def test_a_judge_that_fails_leaves_no_trace():

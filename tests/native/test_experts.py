@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import re
 
@@ -99,12 +100,56 @@ def test_nothing_but_sight_decides(puzzle):
     assert alike > 300
 
 
-def test_mines_odds_are_exact():
+def mine_odds(seen: pp.Observation, mines: int) -> np.ndarray:
+    """How probable a mine is below each covered square, by counting all layouts; 2 where a square is open."""
+    numbers = np.asarray(seen["numbers"])
+    h, w = numbers.shape
+    covered = [tuple(at) for at in np.argwhere(numbers < 0)]
+    hits, layouts = np.zeros((h, w)), 0
+    for chosen in itertools.combinations(covered, mines):
+        laid = np.zeros((h + 2, w + 2), int)
+        for y, x in chosen:
+            laid[y + 1, x + 1] = 1
+        near = sum(laid[a : a + h, b : b + w] for a in range(3) for b in range(3))
+        if (near == numbers)[numbers >= 0].all():
+            layouts += 1
+            hits += laid[1:-1, 1:-1]
+    return np.where(numbers < 0, hits / layouts, 2)
+
+
+def test_in_mines_each_death_that_was_taken_back_leads_to_the_next_best_guess():
+    """A safe square comes first all the same; else the squares in the order of their odds."""
+    random, guesses, safe = np.random.default_rng(7), 0, 0
+    for seed in range(16):
+        session = pp.Session("mines", "4x4n4a", seed, undo=True)
+        session.step("SELECT")
+        for deaths in range(1, 4):
+            if session.status != pp.Status.ONGOING:
+                break
+            mines = np.argwhere((session.solution()["numbers"] < 0) & (session.observe()["numbers"] < 0))
+            walk(session, *random.choice(mines)[::-1])
+            session.step("SELECT")
+            session.step("UNDO")
+            odds = mine_odds(session.observe(), 4)
+            best = sorted(chance for chance in odds.ravel().tolist() if chance < 1)
+            copy = session.clone()
+            action, _ = next_key(copy)
+            while copy.actions[action] != "SELECT":
+                copy.step(action)
+                action, _ = next_key(copy)
+            at = int(copy.observe()["cursor_y"]) * 4 + int(copy.observe()["cursor_x"])
+            assert odds.flat[at] == pytest.approx(best[deaths % len(best)] if best[0] else 0)
+            guesses, safe = guesses + (best[0] > 0), safe + (best[0] == 0)
+    assert min(guesses, safe) > 5
+
+
+@pytest.mark.parametrize(("params", "mines"), [("4x4n4a", 4), ("5x3n4a", 4)])
+def test_mines_odds_are_exact(params, mines):
     """The least probability, and where it is, against counting all layouts of a small board."""
     random = np.random.default_rng(4)
     guesses = 0
     for seed in range(150):
-        session = pp.Session("mines", "4x4n4a", seed)
+        session = pp.Session("mines", params, seed)
         session.step("SELECT")
         for _ in range(random.integers(0, 3)):  # open some safe squares that an expert might not
             hidden = session.solution()["numbers"] if session.status == pp.Status.ONGOING else None
@@ -116,19 +161,7 @@ def test_mines_odds_are_exact():
                 session.step("SELECT")
         if session.status != pp.Status.ONGOING:
             continue
-        seen = session.observe()
-        numbers = seen["numbers"]
-        covered = [tuple(at) for at in np.argwhere(numbers < 0)]
-        hits, layouts = np.zeros((4, 4)), 0
-        for chosen in itertools.combinations(covered, 4):
-            mines = np.zeros((6, 6), int)
-            for y, x in chosen:
-                mines[y + 1, x + 1] = 1
-            near = sum(mines[a : a + 4, b : b + 4] for a in range(3) for b in range(3))
-            if (near == numbers)[numbers >= 0].all():
-                layouts += 1
-                hits += mines[1:5, 1:5]
-        odds = np.where(numbers < 0, hits / layouts, 2)
+        odds = mine_odds(session.observe(), mines)
         copy = session.clone()
         action, purpose = next_key(copy)
         while copy.actions[action] != "SELECT":
@@ -176,6 +209,69 @@ def test_guess_asks_what_leaves_the_fewest_bits():
     assert decisions >= 4
 
 
+def black_box(w: int, h: int, balls: set[complex], start: complex, ahead: complex) -> complex | None:
+    """Where a shot comes out that starts outside; None where it hits a ball. Across is the real part, down the imaginary one."""
+    at, inside = start, False
+    while True:
+        if at + ahead in balls:
+            return None
+        beside = [side for side in (ahead * 1j, ahead / 1j) if at + ahead + side in balls]
+        if beside and not inside:
+            return start
+        if beside:
+            ahead = -ahead if len(beside) == 2 else -beside[0]
+            continue
+        at += ahead
+        inside = 1 <= at.real <= w and 1 <= at.imag <= h
+        if not inside:
+            return at
+
+
+@pytest.mark.parametrize(("w", "h", "least", "most"), [(4, 3, 2, 3), (2, 4, 1, 4)])
+def test_black_box_fires_the_nearest_shot_that_tells_most(w, h, least, most):
+    """Every key, against all boxes in plain Python: their number, what each shot would tell, and the way to the nearest."""
+    lasers = [(complex(x, 0), 1j) for x in range(1, w + 1)] + [(complex(w + 1, y), -1 + 0j) for y in range(1, h + 1)]
+    lasers += [(complex(x, h + 1), -1j) for x in range(w, 0, -1)] + [(complex(0, y), 1 + 0j) for y in range(h, 0, -1)]
+    number = {place: laser for laser, (place, _) in enumerate(lasers)} | {None: -1}
+    squares = [complex(x, y) for y in range(1, h + 1) for x in range(1, w + 1)]
+    boxes = [set(balls) for n in range(least, most + 1) for balls in itertools.combinations(squares, n)]
+    answers = np.array([[number[black_box(w, h, balls, *laser)] for laser in lasers] for balls in boxes])
+    ways = {"RIGHT": 1, "LEFT": -1, "DOWN": 1j, "UP": -1j}
+    fired = 0
+    for seed in range(12):
+        session = pp.Session("blackbox", f"w{w}h{h}m{least}M{most}", seed, undo=False)
+        balls = np.asarray(session.solution()["balls"]).ravel()
+        truth = answers[boxes.index({square for square, ball in zip(squares, balls, strict=True) if ball})]
+        while True:
+            seen = session.observe()
+            known = np.flatnonzero(seen["shots"])
+            # 1 a hit, 2 reflected, 3 out by another laser, which has the same number then
+            kinds = [1 if truth[one] < 0 else 2 if truth[one] == one else 3 for one in known]
+            assert np.asarray(seen["shots"])[known].tolist() == kinds
+            fitting = answers[(answers[:, known] == truth[known]).all(axis=1)]
+            told = []
+            for laser in range(len(lasers)):
+                share = np.unique(fitting[:, laser], return_counts=True)[1] / len(fitting)
+                told.append(-float(share @ np.log2(share)))
+            action, purpose = next_key(session)
+            if max(told) < 1e-9:
+                assert purpose in ("mark what is known", "the balls are known")
+                break
+            assert purpose == f"the shot that tells most, {len(fitting)} boxes are possible"
+            at = complex(int(seen["cursor_x"]), int(seen["cursor_y"]))
+            best = [place for (place, _), bits in zip(lasers, told, strict=True) if bits > max(told) - 1e-7]
+            to = min(best, key=lambda one: (abs((one - at).real) + abs((one - at).imag), one.real, one.imag)) - at
+            towards = [
+                name
+                for name, way in ways.items()
+                if (to / way).real > 0 and session.mask()[session.actions.index(name)]
+            ]
+            assert session.actions[action] == (towards[0] if to else "SELECT")  # across before down
+            fired += not to
+            session.step(action)
+    assert fired > 24
+
+
 def walk(session: pp.Session, x: int, y: int) -> None:
     for name, other, axis, to in (("RIGHT", "LEFT", "cursor_x", x), ("DOWN", "UP", "cursor_y", y)):
         while (at := int(session.observe()[axis])) != to:
@@ -212,6 +308,23 @@ def test_open_puzzles_follow_the_plan(puzzle):
     action, purpose = next_key(session)
     assert action == session.plan()[0]
     assert re.match(r"\S+ will do it: \w+(\[[\d, ]+\])? becomes -?\d+", purpose)
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES)
+def test_the_next_key_is_the_hint_and_leaves_no_game_behind(puzzle):
+    """The browser's hints are made here, Python's of its own plan: both say the same of every state."""
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, 5, undo=False)
+    gc.collect()
+    before = lib.pz_live_pools()
+    while session.status == pp.Status.ONGOING and session.steps < 12:
+        told = next_key(session)
+        assert told == tuple(session.hint())
+        session.step(told[0])
+    if session.status != pp.Status.ONGOING:
+        with pytest.raises(LookupError):
+            next_key(session)
+    gc.collect()
+    assert lib.pz_live_pools() == before
 
 
 def test_a_game_that_is_over_has_no_next_key():
