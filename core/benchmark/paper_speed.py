@@ -13,9 +13,9 @@ YARDSTICK = {"env": 225_000.0, "pictures": 231_000.0, "resets": 215_000.0}
 """What is compared: steps with state and mask, steps with a picture of 128 x 128, and resets, all as gym.make gives them; and
 what ``yardstick`` would have read where the paper's implementation was measured.
 
-It did not exist then, but a build of ours was measured in the same run, by the same calls. Measured again beside the yardstick on
-two machines, at 277,000 and at 456,000 rounds a second, that build ran 1.32 and 1.90, 1.25 and 1.89, 1.34 and 2.03 times as fast in
-the geometric mean over the 40 puzzles. The two machines would put the numbers 9 to 14% apart; here stand their means.
+It did not exist then, but a build of ours was measured in the same run, by the same calls. Measured again beside the yardstick
+on two machines, at 277,000 and at 456,000 rounds a second, that build ran 1.32 and 1.90, 1.25 and 1.89, 1.34 and 2.03 times as
+fast in the geometric mean over the 40 puzzles. The two machines would put the numbers 9 to 14% apart; here stand their means.
 """
 
 
