@@ -566,20 +566,20 @@ def test_validation_draws_by_the_temperature(monkeypatch):
 
 def test_a_run_keeps_the_first_of_its_best_agents_and_says_what_it_was(tmp_path):
     this, latest = replace(setup(), task=training_task("fifteen", "2x2", max_repeats=9)), {}
-    options = {**TINY["ppo"], "updates": 1}
+    options, update = TINY["ppo"], 16 * 8
 
     def look(report):
         if (tmp_path / "last.safetensors").exists():
             latest[(tmp_path / "last.safetensors").read_bytes()] = report.steps
 
-    train("ppo", this, steps=6 * 16 * 8, folder=tmp_path, settings=options, patience=False, progress=look)
+    train("ppo", this, steps=5 * update, folder=tmp_path, settings=options, patience=False, progress=look)
     run = json.loads((tmp_path / "run.json").read_text())
     curve = run["curve"]
     scores = [Score(*(row[name] for name in ("within", "spl", "mean_steps", "temperature"))) for row in curve]
     best = max(range(len(curve)), key=lambda i: (round(scores[i].within, 6), scores[i].spl))
     assert (tmp_path / "best.safetensors").read_bytes() == list(latest)[best]
     assert published.read(tmp_path / "best.safetensors").temperature == curve[best]["temperature"]
-    assert [row["steps"] for row in curve] == list(range(16 * 8, 7 * 16 * 8, 16 * 8))
+    assert [row["steps"] for row in curve] == [2 * update, 4 * update, 5 * update]  # no round goes on behind its end
     plain = pp.Task("fifteen", "2x2", max_steps=pp.optimal_steps("fifteen", "2x2"))
     expert = expert_steps(plain, range(VALIDATION, VALIDATION + jax_train.VALIDATED)).mean()
     assert {row["expert_steps"] for row in curve} == {float(expert)}
@@ -594,7 +594,7 @@ def test_a_run_keeps_the_first_of_its_best_agents_and_says_what_it_was(tmp_path)
     about = run["about"]
     assert about["settings"] == asdict(Settings(**options))
     assert about["rewards"] == {n: v for n, v in asdict(this.task.rewards).items() if isinstance(v, (int, float))}
-    told = {"algorithm": "ppo", "puzzle": "fifteen", "params": "2x2", "max_repeats": 9, "steps": 768}
+    told = {"algorithm": "ppo", "puzzle": "fifteen", "params": "2x2", "max_repeats": 9, "steps": 640}
     told |= {"seed": 1, "masked": True, "kind": "dense", "layers": 2, "width": 16, "withhold": 0.0, "start": None}
     told["max_steps"] = this.task.max_steps
     assert {name: value for name, value in about.items() if name not in ("settings", "rewards")} == told
@@ -711,3 +711,52 @@ def test_the_loss_of_dagger_is_of_the_experts_actions_and_of_what_its_way_pays(d
     lessons = jax_dagger.Lessons(*(one[: source.steps] for one in source.lessons))
     found = jax.jit(dagger._loss, static_argnums=1)(model.initial, model, lessons)
     assert float(found) == pytest.approx(np.mean(losses), rel=1e-4)
+
+
+def test_dagger_asks_first_from_the_start_then_along_its_way_and_learns_ever_more_slowly(monkeypatch):
+    rates, asked, ask = [], [], jax_dagger.Source.ask
+
+    class Idle(jax_dagger.DAgger):
+        """Tells how fast it would learn, and does not."""
+
+        def _learn(self, weights, moments, lessons, counts, key, of_round):
+            assert [int(one) for one in counts] == [self.steps]
+            rates.extend(np.asarray(of_round).tolist())
+            return weights, moments
+
+    def told_ask(self, session):
+        asked.append(session.steps)
+        ask(self, session)
+
+    monkeypatch.setattr(jax_dagger.Source, "ask", told_ask)
+    rounds, updates, total = 4, 300, 400
+    settings = jax_dagger.Settings(num_envs=8, rounds=rounds, updates=updates, rate=0.01, prefix=1.5)
+    learner, task = Idle(Model(setup()), settings, total), pp.Task("fifteen", "2x2")
+    longest = learner._sources[0].longest - 1
+    assert longest == pytest.approx(1.5 * expert_steps(task, range(300)).mean(), abs=1)
+    for number in range(rounds):
+        told = []
+        asked.clear()
+        learner.round(number, lambda *now, told=told: told.append(now))
+        share = total * (number + 1) // rounds
+        assert share <= learner.steps
+        assert told[-1][0] == share
+        assert all(steps <= share for steps, _ in told)
+        # At first it has learned nothing, and only the expert plays.
+        assert (max(asked) == 0) == (number == 0)
+        assert max(asked) <= longest
+        assert (told[-1][1] is None) == (number == 0)
+    learner.close()
+    steps = rounds * updates
+    assert len(rates) == steps
+    rising, falling = rates[:198], rates[198:]
+    assert rising == sorted(rising)
+    assert rates[0] == pytest.approx(0.01 / 100)
+    assert rates[50] == pytest.approx(0.01 * 0.26, rel=0.02)
+    assert falling == sorted(falling, reverse=True)
+    for at in range(
+        200, steps - 200, 50
+    ):  # half of a wave, which is as far below the rate at first as above nothing at last
+        assert rates[at] + rates[steps - at] == pytest.approx(0.01)
+    assert rates[steps // 2] == pytest.approx(0.01 / 2)
+    assert rates[steps * 2 // 3] == pytest.approx(0.01 / 4)
