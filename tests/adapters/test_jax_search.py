@@ -146,12 +146,15 @@ def test_mistakes_are_told(tmp_path):
 def test_the_command_trains_and_evaluates(tmp_path):
     words = ["train", "--algo", "alphazero", "--puzzle", "fifteen", "--level", "2x2", "--seed", "1", "--width", "32"]
     words += [word for name, value in SETTINGS["alphazero"].items() for word in ("--set", f"{name}={value}")]
-    words += ["--steps", str(ROUND), "--episodes", "20", "--threads", "1", "--out", str(tmp_path), "--json"]
+    steps = ROUND - SMALL["num_envs"] * SMALL["rollout"]  # the round is cut short
+    words += ["--steps", str(steps), "--episodes", "20", "--threads", "1", "--out", str(tmp_path), "--json"]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)
     assert row["success_percent"] == 100
-    assert json.loads((tmp_path / "run.json").read_text())["about"]["algorithm"] == "alphazero"
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert run["about"]["algorithm"] == "alphazero"
+    assert [row["steps"] for row in run["curve"]] == [steps]
 
 
 def test_the_ablation_makes_the_cells_that_are_missing(tmp_path):
