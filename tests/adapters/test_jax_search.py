@@ -291,5 +291,14 @@ def test_the_loss_of_muzero_follows_its_model_until_the_end_of_a_game():
         losses.append(total)
     assert kinds == {"goes on", "over", "unknown"}
     found = jax.jit(one._loss)(jax.tree.map(jnp.asarray, weights), jax.tree.map(jnp.asarray, steps), entropy)
-    assert float(found) == pytest.approx(np.mean(losses), rel=1e-3)
+    assert float(found) == pytest.approx(np.mean(losses), rel=1e-4)
     one.close()
+
+
+def test_how_unlike_hidden_states_are_is_one_less_the_cosine_of_their_angle():
+    angles = np.linspace(0, np.pi, 7)
+    for size, other in ((0.3, 0.5), (2.0, 0.4), (7.0, 7.0)):
+        hidden = size * np.stack([np.cos(angles), np.sin(angles), 0 * angles], -1)
+        truth = other * np.array([[1.0, 0.0, 0.0]] * len(angles))
+        found = jax_muzero._unlike(jnp.asarray(hidden), jnp.asarray(truth))
+        np.testing.assert_allclose(found, 1 - np.cos(angles), atol=1e-4)
