@@ -4,6 +4,7 @@ import inspect
 import itertools
 import json
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -419,3 +420,18 @@ def test_a_value_network_explores_as_it_did_at_the_end_of_its_training(tmp_path)
         others = (drawn[share, False] != best).mean()  # of four actions one is the best
         assert others == pytest.approx(share * 3 / 4, abs=0.08 if share else 0)
     assert set(drawn[1.0, False].tolist()) == set(range(4))
+
+
+def test_a_file_that_is_no_model_is_named(tmp_path):
+    path = tmp_path / "model.zip"
+    with pytest.raises(ValueError, match=r"there is no file .*model\.zip"):
+        load_model(path)
+    for content in (b"", b"PK", b"{}"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"model\.zip is no model saved by Stable-Baselines3"):
+            algorithm_of(path)
+    for name, data in (("other", "{}"), ("data", "{}"), ("data", '{"policy_class": "mine"}'), ("data", "no JSON")):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, data)
+        with pytest.raises(ValueError, match=r"model\.zip is no model saved by Stable-Baselines3"):
+            load_model(path)

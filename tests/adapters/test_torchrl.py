@@ -184,8 +184,8 @@ def test_a_rate_is_of_the_steps_alone_and_not_of_what_starts_them(monkeypatch):
 
     monkeypatch.setattr(torchrl_bench.time, "perf_counter", lambda: clock[0])
     steps = [lambda: work("step", 2)] * 3
-    rate = torchrl_bench.rate(lambda: work("restart", 5), steps, seconds=10)
-    assert calls == ["restart", "step", "step", "step"] * 2  # after one round only 6 seconds are over
+    rate = torchrl_bench.rate(lambda: work("restart", 5), steps, seconds=12)
+    assert calls == ["restart", "step", "step", "step"] * 2  # each round takes 6 seconds
     assert rate == torchrl_bench.BATCH / 2
 
 
