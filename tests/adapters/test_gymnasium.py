@@ -15,6 +15,8 @@ from gymnasium.vector import AutoresetMode
 
 import puzzleport as pp
 from puzzleport.adapters import gymnasium as adapter
+from puzzleport.adapters import gymnasium_bench
+from puzzleport.benchmark import paper_speed
 
 KINDS = ["state", "flat", "one_hot", "pixels", "both", "tokens"]
 
@@ -576,3 +578,55 @@ def test_a_person_can_see_the_window(monkeypatch):
     env.step(0)
     assert min(pygame.display.get_surface().get_size()) >= 400
     env.close()
+
+
+# ---- its benchmark
+
+
+class Timed(adapter.PuzzleEnv):
+    """Steps and resets that take whole seconds of a clock that nothing else moves on."""
+
+    now, steps, resets = 0, 0, 0
+
+    def step(self, action):
+        Timed.now, Timed.steps = Timed.now + 2, Timed.steps + 1
+        return super().step(action)
+
+    def reset(self, **options):
+        Timed.now, Timed.resets = Timed.now + 7, Timed.resets + 1
+        return super().reset(**options)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    for name in ("thread_time", "perf_counter"):
+        monkeypatch.setattr(gymnasium_bench.time, name, lambda: float(Timed.now))
+    monkeypatch.setattr(Timed, "steps", 0)
+    monkeypatch.setattr(Timed, "resets", 0)
+
+
+def test_a_rate_is_steps_by_the_time_that_they_and_the_resets_between_them_took(clock):
+    rate = gymnasium_bench.env_loop(Timed("net", "2x2", max_steps=50), seconds=1000)
+    steps, resets = Timed.steps - 1, Timed.resets - 2  # without the first step and the resets around it
+    assert resets >= steps // 50 > 0
+    assert rate == steps / (2 * steps + 7 * resets)
+    assert steps % 128 == 0  # the clock is looked at after so many
+    assert 1000 <= 2 * steps + 7 * resets < 1000 + 2 * 128 + 7 * 128
+
+
+def test_a_rate_of_resets_is_of_those_alone_that_are_timed(clock):
+    assert gymnasium_bench.resets_in_play(Timed("net", "2x2", max_steps=50), seconds=0) == 1 / 7
+    assert Timed.steps == 5 * 1000  # as many rounds, however little time there is
+    env = Timed("net", "2x2")
+    assert gymnasium_bench.reset_loop(lambda seed: env.reset(seed=seed), seconds=30) == 7e6  # in microseconds
+
+
+def test_a_comparison_is_of_rates_on_machines_that_are_as_fast():
+    for puzzle, paper in paper_speed.rates().items():
+        for what, kind in gymnasium_bench.BESIDE.items():
+            rates = dict.fromkeys(gymnasium_bench.BESIDE, 1.0) | {what: 3 * paper[kind]}
+            for faster in (1, 2):  # a machine on which the paper's would be twice as fast, too
+                yardstick = faster * paper_speed.YARDSTICK[kind]
+                beside = gymnasium_bench.Beside(puzzle, "", **rates, yardstick=yardstick)
+                assert beside.times(what) == pytest.approx(3 / faster)
+                assert beside.figures()[f"{what}_times"] == beside.times(what)

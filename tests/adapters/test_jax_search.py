@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import puzzleport as pp
 from puzzleport.adapters import jax_alphazero, jax_muzero
 from puzzleport.adapters.jax_train import LAST, Model, Setup, train, training_task, withheld
-from puzzleport.agents import published
+from puzzleport.agents import network, published
 from puzzleport.benchmark.learned import instances, play_agent, play_baseline, read_rows
 from puzzleport.cli import main
 
@@ -146,12 +146,15 @@ def test_mistakes_are_told(tmp_path):
 def test_the_command_trains_and_evaluates(tmp_path):
     words = ["train", "--algo", "alphazero", "--puzzle", "fifteen", "--level", "2x2", "--seed", "1", "--width", "32"]
     words += [word for name, value in SETTINGS["alphazero"].items() for word in ("--set", f"{name}={value}")]
-    words += ["--steps", str(ROUND), "--episodes", "20", "--threads", "1", "--out", str(tmp_path), "--json"]
+    steps = ROUND - SMALL["num_envs"] * SMALL["rollout"]  # the round is cut short
+    words += ["--steps", str(steps), "--episodes", "20", "--threads", "1", "--out", str(tmp_path), "--json"]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)
     assert row["success_percent"] == 100
-    assert json.loads((tmp_path / "run.json").read_text())["about"]["algorithm"] == "alphazero"
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert run["about"]["algorithm"] == "alphazero"
+    assert [row["steps"] for row in run["curve"]] == [steps]
 
 
 def test_the_ablation_makes_the_cells_that_are_missing(tmp_path):
@@ -177,3 +180,125 @@ def test_the_ablation_makes_the_cells_that_are_missing(tmp_path):
     about = json.loads((tmp_path / "ppo-cube-10000-10-0" / "run.json").read_text())["about"]
     assert (about["max_steps"], about["max_repeats"]) == (10000, 10)
     assert CliRunner().invoke(main, words).output == ""  # nothing is left to do
+
+
+def test_a_search_is_cut_off_where_the_task_is_and_another_game_begins():
+    limit, n = 2, 16
+    task = training_task("net", "2x2", max_steps=limit)
+    one = learner("alphazero", Model(Setup(task, 1, threads=1, width=16)), num_envs=n, simulations=2)
+    starts = one._starts(np.random.default_rng(0))
+    games, length = jax.tree.map(lambda x: x[:n], starts), np.zeros(n, int)
+    act, known = jax.jit(one._act), {bytes(state) for state in np.asarray(starts.state)}
+    for key in jax.random.split(jax.random.key(0), 5):
+        before = games
+        games, (step, (over, solved)) = act(one.weights, starts, before, key)
+        length += 1
+        assert np.asarray(before.mask)[np.arange(n), step.action].all()
+        assert np.array_equal(np.unpackbits(step.seen, axis=-1, count=before.seen.shape[1]), before.seen)
+        assert np.array_equal(step.mask, before.mask)
+        assert np.array_equal(step.truncated, (length == limit) & ~np.asarray(step.terminated))
+        assert np.array_equal(over, step.terminated | step.truncated)
+        assert np.array_equal(solved, step.terminated)  # Net is never lost
+        assert [bytes(state) in known for state in np.asarray(games.state)] == over.tolist()
+        length[over] = 0
+    assert one.env.task.max_steps == 0  # the search itself looks on
+    one.close()
+
+
+def distances(logits, value, mask, wanted, worth, entropy):
+    """Cross entropy to a wanted policy, less the entropy times its weight, and half the square of the value's error."""
+    chances = np.where(mask, np.exp(logits), 0)
+    chances = chances / chances.sum()
+    legal = np.flatnonzero(mask)
+    return -sum((wanted[a] - entropy * chances[a]) * np.log(chances[a]) for a in legal) + (value - worth) ** 2 / 2
+
+
+def steps_of_chance(model, lead, random):
+    actions = len(model.setup.task.actions)
+    mask = random.random((*lead, actions)) < 0.6
+    mask[..., 0] = True
+    policy = np.where(mask, random.random((*lead, actions)), 0).astype(np.float32)
+    seen = random.random((*lead, len(model.sight["item"]))) < 0.5
+    numbers = random.normal(size=(2, *lead)).astype(np.float32)
+    ended = random.random(lead) < 0.25
+    steps = jax_alphazero.Steps(
+        np.packbits(seen, axis=-1),
+        mask,
+        random.integers(actions, size=lead).astype(np.int32),
+        policy / policy.sum(-1, keepdims=True),
+        *numbers,
+        ended,
+        (random.random(lead) < 0.25) & ~ended,
+    )
+    return seen, steps
+
+
+def test_the_loss_of_alphazero_is_the_distance_to_what_the_search_found():
+    model, random = Model(setup("net")), np.random.default_rng(0)
+    one = learner("alphazero", model)
+    seen, steps = steps_of_chance(model, (1, 12), random)
+    weights = {name: np.asarray(each) for name, each in model.initial.items()}
+    logits, value = network.forward(model.shape, weights, seen[0])
+    expected = [
+        distances(logits[i], value[i], steps.mask[0, i], steps.policy[0, i], steps.value[0, i], 0.3) for i in range(12)
+    ]
+    found = jax.jit(one._loss)(model.initial, jax.tree.map(jnp.asarray, steps), 0.3)
+    assert float(found) == pytest.approx(np.mean(expected), rel=1e-4)
+    one.close()
+
+
+def test_the_loss_of_muzero_follows_its_model_until_the_end_of_a_game():
+    """One game at a time, in plain numbers, by what the file of the algorithm says."""
+    model, random, unroll, alike, entropy = Model(setup("net")), np.random.default_rng(1), 3, 0.7, 0.3
+    one = learner("muzero", model, unroll=unroll, alike=alike)
+    weights = {n: np.asarray(w) + random.normal(0, 0.05, w.shape).astype(np.float32) for n, w in one.weights.items()}
+    lead = unroll + 1, 40
+    seen, steps = steps_of_chance(model, lead, random)
+
+    def layer(name, x):
+        return x @ weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+    def represented(seen):
+        return network.represent(model.shape, weights, seen)
+
+    losses, kinds = [], set()
+    for game in range(lead[1]):
+        hidden, state, total = represented(seen[0, game]), "goes on", 0.0
+        for at in range(unroll + 1):
+            now = jax.tree.map(lambda x, at=at, game=game: x[at, game], steps)
+            logits, value = layer("policy", hidden), layer("worth", hidden)[0]
+            share = 1 / unroll if at else 1
+            kinds.add(state)
+            if state == "goes on":
+                legal = np.exp(logits)[now.mask].sum()
+                total += share * distances(logits, value, now.mask, now.policy, now.value, entropy)
+                total += share * np.log(np.exp(logits).sum() / legal)
+                if at:
+                    truth = represented(seen[at, game])
+                    cosine = hidden @ truth / np.linalg.norm(hidden) / np.linalg.norm(truth)
+                    total += share * alike * (1 - cosine)
+            elif state == "over":
+                total += share * value**2 / 2
+            if at == unroll:
+                break
+            inside = np.maximum(layer("dynamics.in", np.r_[hidden, np.eye(len(logits))[now.action]]), 0)
+            hidden = np.maximum(hidden + layer("dynamics.out", inside), 0)
+            reward = layer("dynamics.reward", inside)[0]
+            if state != "unknown":
+                total += (reward - (now.reward if state == "goes on" else 0)) ** 2 / unroll
+            if state == "goes on":
+                state = "over" if now.terminated else "unknown" if now.truncated else state
+        losses.append(total)
+    assert kinds == {"goes on", "over", "unknown"}
+    found = jax.jit(one._loss)(jax.tree.map(jnp.asarray, weights), jax.tree.map(jnp.asarray, steps), entropy)
+    assert float(found) == pytest.approx(np.mean(losses), rel=1e-4)
+    one.close()
+
+
+def test_how_unlike_hidden_states_are_is_one_less_the_cosine_of_their_angle():
+    angles = np.linspace(0, np.pi, 7)
+    for size, other in ((0.3, 0.5), (2.0, 0.4), (7.0, 7.0)):
+        hidden = size * np.stack([np.cos(angles), np.sin(angles), 0 * angles], -1)
+        truth = other * np.array([[1.0, 0.0, 0.0]] * len(angles))
+        found = jax_muzero._unlike(jnp.asarray(hidden), jnp.asarray(truth))
+        np.testing.assert_allclose(found, 1 - np.cos(angles), atol=1e-4)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from dataclasses import asdict, replace
 from functools import partial
 
 import numpy as np
@@ -11,11 +13,12 @@ import pytest
 pytest.importorskip("jax", reason="the extra jax is not installed")
 pytest.importorskip("optax", reason="the extra jax is not installed")
 
+import jax
 import jax.numpy as jnp
 from click.testing import CliRunner
 
 import puzzleport as pp
-from puzzleport.adapters import jax_train
+from puzzleport.adapters import jax_dagger, jax_train
 from puzzleport.adapters.jax_ppo import PPO, Settings, Step
 from puzzleport.adapters.jax_train import (
     LAST,
@@ -180,18 +183,18 @@ def test_the_loss_of_ppo_is_that_of_its_paper(ppo):
     logits, value = (np.asarray(one, float) for one in ppo.model(ppo.model.initial, steps.seen))
     chances = np.where(steps.mask, np.exp(logits), 0)
     chances /= chances.sum(1, keepdims=True)
-    counts = np.flatnonzero(steps.weight)
-    norm = (gain - gain[counts].mean()) / gain[counts].std()
-    losses = []
-    for at in counts:
-        ratio = chances[at, steps.action[at]] / np.exp(steps.log_prob[at])
-        policy = min(ratio * norm[at], min(max(ratio, 0.8), 1.2) * norm[at])
-        legal = chances[at][steps.mask[at]]
-        losses.append(-policy + (value[at] - target[at]) ** 2 / 2 + entropy * (legal * np.log(legal)).sum())
-    found = ppo._loss(
-        ppo.model.initial, Step(*map(jnp.asarray, steps)), jnp.asarray(gain), jnp.asarray(target), entropy
-    )
-    assert float(found) == pytest.approx(np.mean(losses), rel=1e-3)
+    loss = jax.jit(ppo._loss)
+    for counts in (np.flatnonzero(steps.weight), [3], []):  # one game alone, and none, can be left by what is withheld
+        norm = (gain - gain[counts].mean()) / (gain[counts].std() or 1) if len(counts) else gain
+        losses = []
+        for at in counts:
+            ratio = chances[at, steps.action[at]] / np.exp(steps.log_prob[at])
+            policy = min(ratio * norm[at], min(max(ratio, 0.8), 1.2) * norm[at])
+            legal = chances[at][steps.mask[at]]
+            losses.append(-policy + (value[at] - target[at]) ** 2 / 2 + entropy * (legal * np.log(legal)).sum())
+        given = steps._replace(weight=np.isin(np.arange(count), counts).astype(np.float32))
+        found = loss(ppo.model.initial, Step(*map(jnp.asarray, given)), jnp.asarray(gain), jnp.asarray(target), entropy)
+        assert float(found) == pytest.approx(np.mean(losses) if losses else 0, rel=1e-3)
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "dagger"])
@@ -492,3 +495,268 @@ def test_the_rates_of_ppo_fall_evenly_to_a_tenth_and_to_a_third():
     falling = np.array([settings.rates(left) for left in (1, 0.75, 0.5, 0.25, 0)])
     np.testing.assert_allclose(falling[[0, -1]], [[0.02, 0.3], [0.002, 0.1]])
     np.testing.assert_allclose(np.diff(falling, axis=0), [np.diff(falling[[0, -1]], axis=0)[0] / 4] * 4)
+
+
+def test_the_task_of_training_costs_little_and_ends_at_three_times_the_bound():
+    """Rows of our tables were trained on this: with another one their commands would not give them again."""
+    limits = set()
+    for puzzle in pp.puzzles():
+        params = pp.spec(puzzle).easiest_params
+        task = training_task(puzzle, params, max_repeats=7, observation=None)
+        assert task.max_steps == sorted((100, 3 * pp.optimal_steps(puzzle, params), 500))[1]
+        assert (task.rewards.solved, task.rewards.failed, task.rewards.step) == (1.0, -0.1, -0.005)
+        assert (task.max_repeats, task.observation) == (7, pp.Task.observation)  # what is None is not given
+        limits.add(task.max_steps)
+    assert len(limits - {100, 500}) > 5
+    assert {100, 500} < limits
+    assert training_task("fifteen", "2x2", max_steps=9).max_steps == 9
+
+
+def test_columns_are_chosen_by_random_play_and_by_the_experts_way():
+    task, seed, games, steps = pp.Task("fifteen", "3x3"), 3, 256, 60
+    found = jax_train.samples(task, seed)
+    seeds = np.random.default_rng([seed, 1]).integers(2**53, size=games).tolist()
+    played, way = found[: games * steps].reshape(steps, games, -1), found[games * steps :]
+    with task.batch(games, threads=1) as batch:
+        assert np.array_equal(played[0], network.numbers(task.layout, batch.reset(seeds).observation))
+    assert (played[1:] != played[:-1]).any(-1).all()  # each step is a legal one
+    expected = []
+    for one in seeds[:64]:
+        with task.session(one) as session:
+            for key in session.plan():
+                expected.append(network.numbers(task.layout, session.observe()))
+                session.step(key)
+    assert np.array_equal(way, expected)
+
+
+def test_validation_takes_the_first_instances_that_are_not_withheld():
+    task, games = pp.Task("tents", "4x4de"), 50
+    seeds = range(VALIDATION, VALIDATION + 4 * games)  # so many are looked at
+    for share in (0.1, 0.5, 0.9):
+        left = [seed for seed, out in zip(seeds, withheld(sights(task, list(seeds)), share), strict=True) if not out]
+        assert validation_seeds(task, games, share) == left[:games]
+    assert len(left) < games
+    for one, share in ((task, 0.0), (pp.Task("mines", "4x4n2"), 0.9)):  # all games of Mines look the same at first
+        assert validation_seeds(one, games, share) == list(seeds[:games])
+
+
+def test_validation_draws_by_the_temperature(monkeypatch):
+    monkeypatch.setattr(jax_train, "LONGEST", 12)
+    model, random = Model(setup()), np.random.default_rng(0)
+    (games,) = Validation(model).sizes
+    assert games.limit == 12
+    weights = {name: one + random.normal(0, 0.2, one.shape).astype(np.float32) for name, one in model.initial.items()}
+    nothing = {name: jnp.zeros_like(one) for name, one in weights.items()}  # all legal actions are as good
+
+    def played(weights, temperature):
+        solved, length = games.play(weights, temperature, 5)
+        assert (length[~solved] == games.limit).all()
+        assert (length[solved] <= games.limit).all()
+        return length.tolist(), solved.tolist()
+
+    greedy, drawn, even = played(weights, 0.0), played(weights, 1.0), played(nothing, 1.0)
+    assert played(weights, 1e-5) == greedy
+    assert played(weights, 1e7) == even
+    assert drawn not in (greedy, even)
+    # Logits that are twice as large, at twice the temperature. The layer of the policy is linear.
+    last = {name: one * 2 if name.startswith("policy") else one for name, one in weights.items()}
+    assert played(last, 2.0) == drawn
+    games.env.close()
+
+
+def test_a_run_keeps_the_first_of_its_best_agents_and_says_what_it_was(tmp_path):
+    this, latest = replace(setup(), task=training_task("fifteen", "2x2", max_repeats=9)), {}
+    options, update = TINY["ppo"], 16 * 8
+
+    def look(report):
+        if (tmp_path / "last.safetensors").exists():
+            latest[(tmp_path / "last.safetensors").read_bytes()] = report.steps
+
+    train("ppo", this, steps=5 * update, folder=tmp_path, settings=options, patience=False, progress=look)
+    run = json.loads((tmp_path / "run.json").read_text())
+    curve = run["curve"]
+    scores = [Score(*(row[name] for name in ("within", "spl", "mean_steps", "temperature"))) for row in curve]
+    best = max(range(len(curve)), key=lambda i: (round(scores[i].within, 6), scores[i].spl))
+    assert (tmp_path / "best.safetensors").read_bytes() == list(latest)[best]
+    assert published.read(tmp_path / "best.safetensors").temperature == curve[best]["temperature"]
+    assert [row["steps"] for row in curve] == [2 * update, 4 * update, 5 * update]  # no round goes on behind its end
+    plain = pp.Task("fifteen", "2x2", max_steps=pp.optimal_steps("fifteen", "2x2"))
+    expert = expert_steps(plain, range(VALIDATION, VALIDATION + jax_train.VALIDATED)).mean()
+    assert {row["expert_steps"] for row in curve} == {float(expert)}
+    cpu = [row["cpu_seconds"] for row in curve]
+    assert cpu == sorted(cpu)
+    assert cpu[0] > 0
+    assert run["cpu"] == cpu[-1]
+    with (tmp_path / "curve.csv").open() as file:
+        assert [[float(row[name]) for name in row] for row in csv.DictReader(file)] == [
+            pytest.approx(list(row.values()), nan_ok=True) for row in curve
+        ]
+    about = run["about"]
+    assert about["settings"] == asdict(Settings(**options))
+    assert about["rewards"] == {n: v for n, v in asdict(this.task.rewards).items() if isinstance(v, (int, float))}
+    told = {"algorithm": "ppo", "puzzle": "fifteen", "params": "2x2", "max_repeats": 9, "steps": 640}
+    told |= {"seed": 1, "masked": True, "kind": "dense", "layers": 2, "width": 16, "withhold": 0.0, "start": None}
+    told["max_steps"] = this.task.max_steps
+    assert {name: value for name, value in about.items() if name not in ("settings", "rewards")} == told
+
+
+def test_what_was_cut_off_is_paid_by_its_last_value():
+    """Each step of PPO, replayed by sessions: its pay and, where a limit ended the game, what its last board is worth."""
+    task, games, seeds = pp.Task("net", "2x2", max_steps=3, rewards=pp.Rewards(step=-0.25)), 6, range(6)
+    algorithm = PPO(Model(Setup(task, 1, width=16)), Settings(num_envs=games, discount=0.5), 100)
+    model, act = algorithm.model, jax.jit(algorithm._act)
+    weights, sight = ({name: np.asarray(w) for name, w in part.items()} for part in (model.initial, model.sight))
+    sessions, ends = [task.session(seed) for seed in seeds], set()
+
+    def look(session):
+        return network.look(sight, network.numbers(task.layout, session.observe()))
+
+    now, _ = algorithm._begin(*algorithm.env.reset(seed=np.array(seeds)))
+    for key in jax.random.split(jax.random.key(3), 3):
+        before = now
+        now, (step, (done, solved, length, _, _)) = act(algorithm.weights, before, key)
+        assert np.array_equal(step.seen, [look(one) for one in sessions])
+        assert np.array_equal(step.mask, [one.mask() for one in sessions])
+        logits, value = network.forward(model.shape, weights, np.asarray(step.seen))
+        chances = np.where(step.mask, np.exp(logits), 0)
+        chances = (chances / chances.sum(1, keepdims=True))[np.arange(games), step.action]
+        np.testing.assert_allclose(step.log_prob, np.log(chances), rtol=1e-4)
+        np.testing.assert_allclose(step.value, value, rtol=1e-5)
+        paid = []
+        for number, session in enumerate(sessions):
+            session.step(int(step.action[number]))
+            rest = 0.5 * network.forward(model.shape, weights, look(session))[1] if session.truncated else 0
+            paid.append(task.rewards(session.status) + rest)
+            assert (bool(done[number]), int(length[number])) == (session.ended != 0, session.steps)
+            assert bool(solved[number]) == (session.status > 0)
+            ends.add(session.ended)
+        np.testing.assert_allclose(step.reward, paid, rtol=1e-4, atol=1e-6)
+        assert np.array_equal(step.done, done)
+        if np.asarray(done).any():
+            break  # other games have begun
+    assert 2 in ends
+    algorithm.close()
+
+
+def test_a_game_counts_until_its_end_by_what_was_seen_at_its_start():
+    task = pp.Task("tents", "4x4de", max_steps=2)
+    algorithm = PPO(Model(Setup(task, 1, width=16, withhold=0.5)), Settings(num_envs=40), 100)
+    games, first = algorithm._begin(*algorithm.env.reset(seed=np.arange(40)))
+    act = jax.jit(algorithm._act)
+    counts = np.asarray(~withheld(np.asarray(first), 0.5))
+    assert np.array_equal(games.weight, counts)
+    for key in jax.random.split(jax.random.key(0), 4):
+        games, (step, (done, _, _, sights, weight)) = act(algorithm.weights, games, key)
+        assert np.array_equal(step.weight, counts)
+        counts = np.where(done, ~withheld(np.asarray(sights), 0.5), counts)
+        assert np.array_equal(weight, counts)
+        assert np.array_equal(games.weight, counts)
+    assert 0 < counts.sum() < 40
+    algorithm.close()
+
+
+@pytest.fixture
+def dagger():
+    model = Model(setup("net", "2x2"))
+    made = jax_dagger.DAgger(model, jax_dagger.Settings(num_envs=2, discount=0.8), 100)
+    yield made
+    made.close()
+
+
+def test_a_lesson_is_a_step_of_the_experts_way_and_how_far_it_is_from_its_end(dagger):
+    (source,) = dagger._sources
+    task, at = dagger.model.setup.task, 0
+    for seed in range(3):
+        with task.session(seed) as session:
+            plan = session.plan()
+            asked = session.clone()
+            source.ask(asked)
+            lessons = jax_dagger.Lessons(*(one[at : at + len(plan)] for one in source.lessons))
+            at += len(plan)
+            assert (source.steps, dagger.steps) == (at, at)
+            assert lessons.action.tolist() == plan
+            assert lessons.left.tolist() == list(range(len(plan), 0, -1))
+            for key, seen, mask in zip(plan, lessons.seen, lessons.mask, strict=True):
+                there = dagger.model.look_at(network.numbers(task.layout, session.observe())[None])[0]
+                assert np.array_equal(np.unpackbits(seen, count=len(there)), there)
+                assert np.array_equal(mask, session.mask())
+                session.step(key)
+    # A way that is cut off is no lesson.
+    with replace(task, max_steps=1).session(0) as session:
+        assert len(session.plan()) > 1
+        source.ask(session)
+    assert source.steps == at
+
+
+def test_the_loss_of_dagger_is_of_the_experts_actions_and_of_what_its_way_pays(dagger):
+    """The value learns the discounted sum of what a game pays on this way, which is played here."""
+    (source,) = dagger._sources
+    model = dagger.model
+    weights, sight = ({name: np.asarray(w) for name, w in part.items()} for part in (model.initial, model.sight))
+    task, losses = model.setup.task, []
+    for seed in range(4):
+        with task.session(seed) as session:
+            way, paid = [], []
+            for key in session.plan():
+                seen = network.look(sight, network.numbers(task.layout, session.observe()))
+                logits, value = network.forward(model.shape, weights, seen)
+                chances = np.where(session.mask(), np.exp(logits), 0)
+                way.append((np.log(chances[key] / chances.sum()), value))
+                session.step(key)
+                paid.append(task.rewards(session.status))
+            for at, (chance, value) in enumerate(way):
+                worth = sum(0.8**k * pay for k, pay in enumerate(paid[at:]))
+                losses.append(-chance + (value - worth) ** 2 / 2)
+            source.ask(task.session(seed))
+    lessons = jax_dagger.Lessons(*(one[: source.steps] for one in source.lessons))
+    found = jax.jit(dagger._loss, static_argnums=1)(model.initial, model, lessons)
+    assert float(found) == pytest.approx(np.mean(losses), rel=1e-4)
+
+
+def test_dagger_asks_first_from_the_start_then_along_its_way_and_learns_ever_more_slowly(monkeypatch):
+    rates, asked, ask = [], [], jax_dagger.Source.ask
+
+    class Idle(jax_dagger.DAgger):
+        """Tells how fast it would learn, and does not."""
+
+        def _learn(self, weights, moments, lessons, counts, key, of_round):
+            assert [int(one) for one in counts] == [self.steps]
+            rates.extend(np.asarray(of_round).tolist())
+            return weights, moments
+
+    def told_ask(self, session):
+        asked.append(session.steps)
+        ask(self, session)
+
+    monkeypatch.setattr(jax_dagger.Source, "ask", told_ask)
+    rounds, updates, total = 4, 300, 400
+    settings = jax_dagger.Settings(num_envs=8, rounds=rounds, updates=updates, rate=0.01, prefix=1.5)
+    learner, task = Idle(Model(setup()), settings, total), pp.Task("fifteen", "2x2")
+    longest = learner._sources[0].longest - 1
+    assert longest == pytest.approx(1.5 * expert_steps(task, range(300)).mean(), abs=1)
+    for number in range(rounds):
+        told = []
+        asked.clear()
+        learner.round(number, lambda *now, told=told: told.append(now))
+        share = total * (number + 1) // rounds
+        assert share <= learner.steps
+        assert told[-1][0] == share
+        assert all(steps <= share for steps, _ in told)
+        # At first it has learned nothing, and only the expert plays.
+        assert (max(asked) == 0) == (number == 0)
+        assert max(asked) <= longest
+        assert (told[-1][1] is None) == (number == 0)
+    learner.close()
+    steps = rounds * updates
+    assert len(rates) == steps
+    rising, falling = rates[:198], rates[198:]
+    assert rising == sorted(rising)
+    assert rates[0] == pytest.approx(0.01 / 100)
+    assert rates[50] == pytest.approx(0.01 * 0.26, rel=0.02)
+    assert falling == sorted(falling, reverse=True)
+    for at in range(
+        200, steps - 200, 50
+    ):  # half of a wave, which is as far below the rate at first as above nothing at last
+        assert rates[at] + rates[steps - at] == pytest.approx(0.01)
+    assert rates[steps // 2] == pytest.approx(0.01 / 2)
+    assert rates[steps * 2 // 3] == pytest.approx(0.01 / 4)

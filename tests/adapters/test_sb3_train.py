@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import inspect
+import itertools
 import json
 import pickle
+import zipfile
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -11,7 +15,15 @@ pytest.importorskip("sb3_contrib", reason="training needs the extra sb3")
 import torch
 
 import puzzleport as pp
-from puzzleport.adapters.sb3_train import ALGORITHMS, ModelPolicy, Report, algorithm_of, load_model, train
+from puzzleport.adapters.sb3_train import (
+    ALGORITHMS,
+    ModelPolicy,
+    Report,
+    _rollout_length,
+    algorithm_of,
+    load_model,
+    train,
+)
 from puzzleport.benchmark import learned
 from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.benchmark.playing import Playing
@@ -301,3 +313,125 @@ def test_a_training_that_cannot_be_is_refused_before_it_writes(tmp_path):
     with pytest.raises(ValueError, match="at least one step"):
         train("ppo", "net", "2x2", steps=0, folder=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_rollout_is_a_tenth_in_whole_batches_that_ends_nearest(algorithm):
+    """Of all lengths between a twentieth and a tenth of the training, by looking at each."""
+    kind = ALGORITHMS[algorithm]
+    known = inspect.signature(kind.__init__).parameters
+    name = "train_freq" if "train_freq" in known else "n_steps"
+    own, batches = known[name].default, [None, 16, 24] if "batch_size" in known else [None]
+    tried = 0
+    for steps, num_envs, batch in itertools.product((10, 200, 640, 1000, 4096, 10_000, 10**7), (1, 2, 3, 16), batches):
+        settings = {} if batch is None else {"batch_size": batch}
+        found = _rollout_length(kind, steps, num_envs, settings)
+        assert _rollout_length(kind, steps, num_envs, {**settings, name: 7}) == {}
+        if own * num_envs <= steps // 10:
+            assert found == {}
+            continue
+        (length,) = found.values()
+        assert [*found] == [name]
+        least = 2 if name == "n_steps" and num_envs == 1 else 1  # advantages of one step have no spread
+        longest = max(steps // (10 * num_envs), least)
+        possible = [one for one in range(1, longest + 1) if one > longest // 2]
+        size = batch or (known["batch_size"].default if "batch_size" in known else 1)
+        whole = [one for one in possible if one * num_envs % size == 0]
+        assert length in (whole or possible)
+
+        def over(one, num_envs=num_envs, steps=steps):
+            return -steps % (one * num_envs)
+
+        assert over(length) == min(map(over, whole or possible))
+        tried += 1
+    assert tried
+
+
+def test_a_run_goes_on_only_as_what_it_was(tmp_path):
+    options = {"steps": 8, "folder": tmp_path, "num_envs": 2, "seed": 3}
+    path = train("a2c", "fifteen", "2x2", settings={"n_steps": 2}, **options)
+    content = path.read_bytes()
+    told = []
+    this = {**options, "settings": {"n_steps": 2}, "resume": True, "progress": told.append}
+    assert train("a2c", "fifteen", "2x2", **this) == path
+    assert (path.read_bytes(), told) == (content, [])  # it has taken all of its steps
+    others = {
+        "seed": 4,
+        "num_envs": 3,
+        "observation": "flat",
+        "undo": True,
+        "max_steps": 9,
+        "max_repeats": 9,
+        "rewards": pp.Rewards(step=-1.0),
+        "settings": {"n_steps": 4},
+    }
+    for name, value in others.items():
+        with pytest.raises(ValueError, match=f"has another {name}: "):
+            train("a2c", "fifteen", "2x2", **{**this, name: value})
+    for words, puzzle, params in (("puzzle", "net", "2x2"), ("params", "fifteen", "3x2")):
+        with pytest.raises(ValueError, match=f"has another {words}: "):
+            train("a2c", puzzle, params, **this)
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert {name: run[name] for name in others if name != "rewards"} == {
+        "seed": 3,
+        "num_envs": 2,
+        "observation": "state",
+        "undo": False,
+        "max_steps": 10_000,
+        "max_repeats": 0,
+        "settings": {"n_steps": 2},
+    }
+
+
+def test_a_model_is_saved_after_so_many_steps(tmp_path):
+    seen = []
+
+    def look(report):
+        saved = tmp_path / "run.json"
+        seen.append((report.steps, json.loads(saved.read_text())["steps_done"] if saved.exists() else 0))
+
+    train(
+        "a2c", "fifteen", "2x2", steps=50, folder=tmp_path, num_envs=2, every=12, progress=look, settings={"n_steps": 1}
+    )
+    while_it_played = dict(seen[:-1])
+    assert {steps: saved for steps, saved in while_it_played.items() if steps < 50} == {
+        steps: steps // 12 * 12 for steps in range(2, 50, 2)
+    }
+    assert seen[-1] == (50, 50)
+
+
+def test_a_value_network_explores_as_it_did_at_the_end_of_its_training(tmp_path):
+    model = load_model(
+        train("dqn", "fifteen", "2x2", steps=16, folder=tmp_path, num_envs=2, settings=QUICK["dqn"], seed=1)
+    )
+    drawn = {}
+    with pp.Batch("fifteen", "2x2", 400, threads=1) as batch:
+        result = batch.reset(1)
+        for share in (0.0, 0.3, 1.0):
+            model.exploration_final_eps = share
+            for deterministic in (False, True):
+                policy = ModelPolicy(model, "fifteen", "2x2", deterministic=deterministic)
+                random = np.random.default_rng(5)
+                policy.start(batch, random)
+                drawn[share, deterministic] = policy(result.observation, result.mask, random)
+    best = drawn[0.0, False]
+    for share in (0.0, 0.3, 1.0):
+        assert np.array_equal(drawn[share, True], best)
+        others = (drawn[share, False] != best).mean()  # of four actions one is the best
+        assert others == pytest.approx(share * 3 / 4, abs=0.08 if share else 0)
+    assert set(drawn[1.0, False].tolist()) == set(range(4))
+
+
+def test_a_file_that_is_no_model_is_named(tmp_path):
+    path = tmp_path / "model.zip"
+    with pytest.raises(ValueError, match=r"there is no file .*model\.zip"):
+        load_model(path)
+    for content in (b"", b"PK", b"{}"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"model\.zip is no model saved by Stable-Baselines3"):
+            algorithm_of(path)
+    for name, data in (("other", "{}"), ("data", "{}"), ("data", '{"policy_class": "mine"}'), ("data", "no JSON")):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, data)
+        with pytest.raises(ValueError, match=r"model\.zip is no model saved by Stable-Baselines3"):
+            load_model(path)

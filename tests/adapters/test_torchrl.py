@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from torchrl.envs.utils import check_env_specs, step_mdp
 
 import puzzleport as pp
+from puzzleport.adapters import torchrl_bench
 from puzzleport.adapters.torchrl import PuzzleEnv, masked_env
 from puzzleport.cli import main
 
@@ -170,4 +171,40 @@ def test_a_hook_pays_what_it_pays_in_a_batch():
         data = step_mdp(data)
     assert {-1.0, 1.0} <= set(np.unique(seen))
     env.close()
+    batch.close()
+
+
+def test_a_rate_is_of_the_steps_alone_and_not_of_what_starts_them(monkeypatch):
+    """By a clock that only these steps and restarts move on."""
+    clock, calls = [0.0], []
+
+    def work(name, seconds):
+        calls.append(name)
+        clock[0] += seconds
+
+    monkeypatch.setattr(torchrl_bench.time, "perf_counter", lambda: clock[0])
+    steps = [lambda: work("step", 2)] * 3
+    rate = torchrl_bench.rate(lambda: work("restart", 5), steps, seconds=12)
+    assert calls == ["restart", "step", "step", "step"] * 2  # each round takes 6 seconds
+    assert rate == torchrl_bench.BATCH / 2
+
+
+def test_what_is_measured_plays_the_same_games_again_from_each_start():
+    batch = pp.Batch("net", "2x2", torchrl_bench.BATCH, autoreset="off")
+    actions = torchrl_bench.choices(len(batch.actions))
+    assert len(np.unique(actions)) == len(batch.actions)
+    for kind in (PuzzleEnv, torchrl_bench.Floor):
+        env = kind("net", "2x2", torchrl_bench.BATCH)
+        restart, steps = torchrl_bench.env_player(env, actions)
+        assert len(steps) == len(actions)
+        for _ in range(2):
+            restart()
+            batch.reset(1)
+            for step, one in zip(steps, actions, strict=True):
+                step()
+                batch.step(one)
+                for name, field in batch.result.observation.items():
+                    assert np.array_equal(env.batch.result.observation[name], field)
+                assert np.array_equal(env.batch.result.steps, batch.result.steps)
+        env.close()
     batch.close()
