@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
-import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -66,17 +65,14 @@ def chance(pyplot: Any) -> Any:  # noqa: ANN401 (matplotlib's)
     return figure
 
 
-def _mean(values: list[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def speed(pyplot: Any) -> Any:  # noqa: ANN401 (matplotlib's)
     """How many times as fast as others the same work is done here."""
+    from puzzleport.benchmark.speed import geometric_mean
+
     paper, peers = read(PAPER), [row for row in read(PEERS) if row["ratio"]]
     told = {"env": "environment with state and mask", "pictures": "environment with pictures", "resets": "new games"}
     bars = [
-        (f"{what}\nbeside the paper's environment", _mean([float(row[f"{kind}_times"]) for row in paper]))
+        (f"{what}\nbeside the paper's environment", geometric_mean(float(row[f"{kind}_times"]) for row in paper))
         for kind, what in told.items()
     ]
     bars += [

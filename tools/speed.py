@@ -8,7 +8,6 @@ the page and its files as they are.
 from __future__ import annotations
 
 import csv
-import math
 import os
 import platform
 import re
@@ -156,11 +155,6 @@ def measure(part: str, seconds: float) -> Rows:
     return rows
 
 
-def mean(values: list[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(math.log(value) for value in values) / len(values))
-
-
 class Figures:
     """One part, as it was measured."""
 
@@ -170,7 +164,7 @@ class Figures:
 
     def mean(self, name: str) -> float:
         """The geometric mean of a figure."""
-        return mean([float(row[name]) for row in self.rows])
+        return speed.geometric_mean(float(row[name]) for row in self.rows)
 
     def ratio(self, over: str, under: str) -> list[tuple[float, str]]:
         """The ratio of two figures of each puzzle, the least first."""
@@ -179,7 +173,7 @@ class Figures:
     def told(self, over: str, under: str, worst: int = 0) -> str:
         """The mean of a ratio, and the puzzle where it is least (worst=0) or most (-1)."""
         ratios = self.ratio(over, under)
-        return f"{mean([ratio for ratio, _ in ratios]):.2f} ({ratios[worst][1]} {ratios[worst][0]:.2f})"
+        return f"{speed.geometric_mean(ratio for ratio, _ in ratios):.2f} ({ratios[worst][1]} {ratios[worst][0]:.2f})"
 
 
 def least(ratios: list[tuple[str, str]]) -> str:
@@ -235,7 +229,7 @@ def page(into: Path, where: str) -> str:
         standing.append(
             (
                 what,
-                clocked(lambda ratios=ratios: f"{mean([float(ratio) for _, ratio in ratios]):.1f}"),  # type: ignore[misc]
+                clocked(lambda ratios=ratios: f"{speed.geometric_mean(float(ratio) for _, ratio in ratios):.1f}"),  # type: ignore[misc]
                 clocked(lambda ratios=ratios: least(ratios)),  # type: ignore[misc]
             )
         )

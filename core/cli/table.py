@@ -168,10 +168,11 @@ def _trained(
     episodes = min(episodes, 500 if best["within"] >= 0.5 else 100 if best["within"] else 50)
     if tested:
         # The temperature was chosen on small boards. Where that is 0, who goes in a circle on a large one never leaves it.
+        there = agent.on(tested)
         row = measure_as("last", read(folder / LATEST).on(tested), episodes=episodes)
-        row.update(measure_as("sampled", agent.at(1.0).on(tested), episodes=episodes))
-        row.update(measure_as("own", agent.on(tested), episodes=episodes))
-        for name, one in (("agreed_before", agent), ("agreed", agent.on(tested))):
+        row.update(measure_as("sampled", there.at(1.0), episodes=episodes))
+        row.update(measure_as("own", there, episodes=episodes))
+        for name, one in (("agreed_before", agent), ("agreed", there)):
             row[name] = agreement(one, instances(Task(puzzle, one.params), episodes))
     elif withhold:
         row = measure_as("own", agent, episodes=episodes, withhold=withhold)
