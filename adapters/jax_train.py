@@ -149,9 +149,9 @@ class Model:
             item, value = seen.item, seen.value
             self.shape = network.Shape("relative", setup.layers, setup.width, *seen.board)
             columns = {"column": seen.column, "compared": seen.compared}
-        elif setup.kind == "axial":
-            item, value, board = network.axial_sight(layout, found)
-            self.shape = network.Shape("axial", setup.layers, setup.width, *board)
+        elif setup.kind in ("axial", "lines"):
+            item, value, board = network.cells_sight(layout, found)
+            self.shape = network.Shape(setup.kind, setup.layers, setup.width, *board)
         else:
             item, value = network.dense_sight(layout, found)
             self.shape = network.Shape("dense", setup.layers, setup.width)

@@ -67,9 +67,9 @@ export class Policy {
     const numbers = session.fields.flatMap(field => [...fields[field.name]]);
     const { item, value } = this.weights;
     let x = Float32Array.from(item.data, (at, i) => Number(numbers[at] === value.data[i]));
-    const axial = this.about.kind === "axial";
-    if (axial) x = this.#cells(x);
-    for (let layer = 0; layer < (axial ? 1 : this.about.layers); layer++) {
+    const dense = this.about.kind === "dense";
+    if (!dense) x = this.#cells(x);
+    for (let layer = 0; layer < (dense ? this.about.layers : 1); layer++) {
       x = this.#linear(`hidden.${layer}`, x).map(one => Math.max(one, 0));
     }
     return this.#linear("policy", x);
@@ -77,7 +77,7 @@ export class Policy {
 
   /** The cell at the cursor and the mean of all, after the blocks. @param {Float32Array} seen */
   #cells(seen) {
-    const { height_cells: height, width_cells: width, features, layers, width: size } = this.about;
+    const { kind, height_cells: height, width_cells: width, features, layers, width: size } = this.about;
     const n = height * width;
     const cells = seen.slice(0, n * features);
     const rest = this.#linear("rest", seen.slice(n * features));
@@ -89,8 +89,10 @@ export class Policy {
     const rows = Array.from({ length: height }, (_, y) => Array.from({ length: width }, (_, c) => y * width + c));
     const columns = Array.from({ length: width }, (_, c) => Array.from({ length: height }, (_, y) => y * width + c));
     for (let block = 0; block < layers; block++) {
-      add(this.#attend(`block.${block}.row`, norm(x, size), rows, size));
-      add(this.#attend(`block.${block}.column`, norm(x, size), columns, size));
+      for (const [way, lines] of Object.entries({ row: rows, column: columns })) {
+        const name = `block.${block}.${way}`;
+        add(kind === "lines" ? this.#pass(name, norm(x, size), lines, size) : this.#attend(name, norm(x, size), lines, size));
+      }
       const inside = this.#linear(`block.${block}.inside`, norm(x, size)).map(one => Math.max(one, 0));
       add(this.#linear(`block.${block}.outside`, inside));
     }
@@ -132,6 +134,18 @@ export class Policy {
       }
     }
     return this.#linear(`${name}.out`, mixed);
+  }
+
+  /** Each line, as a whole, through two layers. @param {string} name @param {Float32Array} x @param {number[][]} lines @param {number} size */
+  #pass(name, x, lines, size) {
+    const out = new Float32Array(x.length);
+    for (const line of lines) {
+      const whole = Float32Array.from({ length: line.length * size }, (_, i) => x[line[Math.floor(i / size)] * size + (i % size)]);
+      const inside = this.#linear(`${name}.in`, whole).map(one => Math.max(one, 0));
+      const made = this.#linear(`${name}.out`, inside);
+      line.forEach((cell, i) => out.set(made.subarray(i * size, (i + 1) * size), cell * size));
+    }
+    return out;
   }
 
   /** The chance of each action of the session. @param {import("./puzzleport.js").Session} session @returns {number[]} */

@@ -68,6 +68,9 @@ RECIPES = {
     ),
     **{name: Recipe(name, 2_000_000) for name in SB3},
     "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
+    "dagger-lines": Recipe(
+        "dagger", 1_000_000, {"network": "lines", "layers": 2, "width": 32, "set": ("rounds=20", "batch=256")}
+    ),
     "dagger-relative": Recipe(
         "dagger",
         100_000,

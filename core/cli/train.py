@@ -63,10 +63,13 @@ EVALSET = "v1"
 @click.option("--num-envs", type=int, help="Games at a time.  [default: 16; ppo 256; others in JAX 128; dreamer 4]")
 @click.option("--mask/--no-mask", default=True, help="Whether actions that change nothing are left out (in JAX).")
 @click.option(
-    "--network", type=click.Choice(["dense", "axial", "relative", "pixels"]), default="dense", help="Of those in JAX."
+    "--network",
+    type=click.Choice(["dense", "axial", "lines", "relative", "pixels"]),
+    default="dense",
+    help="Of those in JAX.",
 )
-@click.option("--layers", default=2, show_default=True, help="Hidden layers, or blocks of an axial network.")
-@click.option("--width", default=128, show_default=True, help="Of a layer, or of a cell in an axial network.")
+@click.option("--layers", default=2, show_default=True, help="Hidden layers, or blocks of a network of cells.")
+@click.option("--width", default=128, show_default=True, help="Of a layer, or of a cell in a network of cells.")
 @click.option(
     "--size", default="XS", show_default=True, help="Of dreamer: XS to XL, or tiny for few cells on one core."
 )

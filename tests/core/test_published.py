@@ -75,7 +75,7 @@ def test_a_file_is_read_as_it_was_written(agent_file):
 
 
 @pytest.mark.parametrize(("puzzle", "params"), [("flip", "3x3c"), ("tents", "4x4de")])
-@pytest.mark.parametrize("sight", [network.dense_sight, network.axial_sight])
+@pytest.mark.parametrize("sight", [network.dense_sight, network.cells_sight])
 def test_boards_that_differ_look_different_to_a_network(puzzle, params, sight):
     layout, random, samples = pp.puzzle_spec.layout(puzzle, params), np.random.default_rng(0), []
     for seed in range(10):
@@ -578,11 +578,17 @@ def plain_norm(x):
     return x / np.sqrt((x * x).mean(-1, keepdims=True))
 
 
-@pytest.mark.parametrize("kind", ["axial", "relative"])
+def plain_layers(weights, name, line):
+    inside = np.maximum(line.ravel() @ weights[f"{name}.in.weight"] + weights[f"{name}.in.bias"], 0)
+    return (inside @ weights[f"{name}.out.weight"] + weights[f"{name}.out.bias"]).reshape(line.shape)
+
+
+@pytest.mark.parametrize("kind", ["axial", "lines", "relative"])
 def test_cells_look_along_their_rows_and_then_along_their_columns(kind):
     """By plain loops: what a cell is, two blocks, what is at the cursor, and means; for three games in random states."""
     height, width, features, size = 3, network.NEAR + 3, 9, 8
-    rest = 5 if kind == "axial" else 0
+    rest = 0 if kind == "relative" else 5
+    along = plain_layers if kind == "lines" else plain_attention
     shape, random = network.Shape(kind, 2, size, height, width, features), np.random.default_rng(2)
     seen = height * width * features + rest
     weights = {
@@ -594,7 +600,7 @@ def test_cells_look_along_their_rows_and_then_along_their_columns(kind):
     for game, ours in zip(games.astype(float), found, strict=True):
         cells = game[: height * width * features].reshape(height, width, features)
         x = cells @ weights["cell.weight"] + weights["cell.bias"]
-        if kind == "axial":
+        if kind != "relative":
             x = x + game[-rest:] @ weights["rest.weight"] + weights["rest.bias"] + weights["place"]
         else:
             # The last six features: the cursor is in this row, half above it, half below it; and the same of columns.
@@ -605,15 +611,15 @@ def test_cells_look_along_their_rows_and_then_along_their_columns(kind):
                     rim = [i == 0, i == height - 1, j == 0, j == width - 1]
                     x[i, j] += sides @ weights["side.weight"] + weights["side.bias"] + rim @ weights["rim"]
         for block in range(2):
-            x = x + np.stack([plain_attention(weights, f"block.{block}.row", plain_norm(x)[i]) for i in range(height)])
-            turned = [plain_attention(weights, f"block.{block}.column", plain_norm(x)[:, j]) for j in range(width)]
+            x = x + np.stack([along(weights, f"block.{block}.row", plain_norm(x)[i]) for i in range(height)])
+            turned = [along(weights, f"block.{block}.column", plain_norm(x)[:, j]) for j in range(width)]
             x = x + np.stack(turned, axis=1)
             inside = np.maximum(
                 plain_norm(x) @ weights[f"block.{block}.inside.weight"] + weights[f"block.{block}.inside.bias"], 0
             )
             x = x + inside @ weights[f"block.{block}.outside.weight"] + weights[f"block.{block}.outside.bias"]
         x = plain_norm(x)
-        if kind == "axial":
+        if kind != "relative":
             parts = [sum(x[i, j] * cells[i, j, -2] * cells[i, j, -1] for i in range(height) for j in range(width))]
         else:
             parts = [

@@ -29,12 +29,12 @@ def made(kind, path):
         for _ in range(25):
             samples.append(network.numbers(layout, session.observe()))
             session.step(int(random.integers(len(session.actions))))
-    if kind == "axial":
-        item, value, cells = network.axial_sight(layout, np.array(samples))
-        shape = network.Shape("axial", 2, 16, *cells)
-    else:
+    if kind == "dense":
         item, value = network.dense_sight(layout, np.array(samples))
         shape = network.Shape("dense", 2, 32)
+    else:
+        item, value, cells = network.cells_sight(layout, np.array(samples))
+        shape = network.Shape(kind, 2, 16, *cells)
     weights = network.initial(shape, len(session.actions), len(item), random)
     weights["policy.weight"] = weights["policy.weight"] * 200
     weights |= {"item": item, "value": value}
@@ -59,7 +59,7 @@ def compare(node, module, agent, file):
     np.testing.assert_array_equal(theirs.argmax(1), np.array(ours).argmax(1))
 
 
-@pytest.mark.parametrize("kind", ["dense", "axial"])
+@pytest.mark.parametrize("kind", ["dense", "axial", "lines"])
 def test_a_network_gives_the_same_actions(module, node, tmp_path, kind):
     path = made(kind, tmp_path / "agent.safetensors")
     done = CliRunner().invoke(main, ["export", str(path), "--out", str(tmp_path / "policy.json")])
