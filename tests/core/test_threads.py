@@ -404,7 +404,7 @@ def test_the_interpreter_exits_two_hundred_times():
         random.seed(1)
         ended = []
         for _ in range(200):
-            wait = random.random() * 0.1
+            wait = random.random() * 0.03
             child = os.fork()
             if child == 0:
                 be_busy()
