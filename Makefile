@@ -63,6 +63,8 @@ demo: build ## watch the expert solve puzzles in the terminal; nothing but the c
 ready: $(STAMP) venvs $(if $(shell command -v emcmake),web) ## install and build all that the tests need
 
 # The second run is for the other end of the Gymnasium releases that are supported.
+# What one worker or process has compiled serves the others, also where a machine's own settings forbid it.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: ready build lint types ## install all frameworks and run every test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	$(PIP) --upgrade --no-deps --target $(NEWEST) 'gymnasium<2'

@@ -25,6 +25,9 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # The workers have all cores: threads of PyTorch beside them would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+ENVIRONMENT = dict(os.environ)
+"""Of no single test: what starts once for all must not have what one of them sets, such as a screen that nobody sees."""
+
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -81,7 +84,7 @@ def puzzle(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def forks(tmp_path_factory):
     """Runs scripts in processes that have the frameworks already."""
-    started = Forks(tmp_path_factory.mktemp("forks"))
+    started = Forks(tmp_path_factory.mktemp("forks"), ENVIRONMENT)
     yield started
     started.close()
 

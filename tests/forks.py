@@ -28,15 +28,19 @@ READY = (
 class Forks:
     """The process that has imported the frameworks."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.folder, self.environment = folder, environment
         self.process: subprocess.Popen[str] | None = None
 
     def run(self, script: Path, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
         """As ``subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True)``."""
         if self.process is None:
             self.process = subprocess.Popen(
-                [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                [sys.executable, __file__],
+                env=self.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
             )
         out, err = self.folder / "stdout", self.folder / "stderr"
         asked = {"script": str(script), "arguments": arguments, "cwd": str(cwd), "out": str(out), "err": str(err)}

@@ -227,6 +227,63 @@ def beside(rows: list[Row], puzzle: str, level: str) -> str:
     return " | ".join(cell(base[name], figure) for name, figure in figures)
 
 
+PAPERS = {
+    "random": "Random",
+    "ppo": "MaskablePPO (Internal State)",
+    "plain-ppo": "PPO",
+    "sb3-maskable-ppo": "MaskablePPO (Internal State)",
+    "sb3-ppo": "PPO",
+    "sb3-trpo": "TRPO",
+    "sb3-a2c": "A2C",
+    "sb3-dqn": "DQN",
+    "sb3-qrdqn": "QRDQN",
+    "sb3-recurrent-ppo": "RecurrentPPO",
+}
+"""The paper's algorithm of each recipe that is one of its."""
+
+
+def by_algorithm(rows: list[Row], level: str) -> str:
+    """The paper's summary rows again: each recipe over all puzzles that were run, and the paper's agents on the same puzzles."""
+    lines = [
+        "| recipe | puzzles | seeds | solved within 10,000 | within the bound | mean steps within the bound "
+        "| the paper's algorithm | solved | mean steps within the bound |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
+    ]
+    theirs = {(row["puzzle"], row["params"], row["algorithm"]): row for row in paper_table("results")}
+    for recipe in (*BASELINES, *RECIPES):
+        found = {puzzle: seeds for puzzle in pp.puzzles() if (seeds := of(rows, puzzle, level, recipe))}
+        if not found:
+            continue
+        name = PAPERS.get(recipe)
+        kept = [theirs[puzzle, getattr(pp.spec(puzzle), f"{level}_params"), name] for puzzle in found if name]
+        solved = [float(row["success_percent"] or 0) for row in kept]
+        quick = sum(
+            float(row["mean_successful_steps"]) <= float(row["optimal_upper_bound"])
+            for row in kept
+            if row["mean_successful_steps"]
+        )
+        counts = [len(seeds) for seeds in found.values()]
+        several = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
+        lines.append(
+            f"| {recipe} | {len(found)} | {'-' if recipe in BASELINES else several} "
+            f"| {_mean(found, 'own_success'):.1f} | {_mean(found, 'own_within'):.1f} "
+            f"| {sum(_within_on_average(seeds) for seeds in found.values())} "
+            f"| {f'{name} | {sum(solved) / len(solved):.1f} | {quick}' if name else '- | - | -'} |"
+        )
+    return "\n".join(lines)
+
+
+def _mean(found: dict[str, list[Row]], name: str) -> float:
+    """A figure's mean over puzzles, of each the mean over its seeds."""
+    return sum(sum(float(row[name]) for row in seeds) / len(seeds) for seeds in found.values()) / len(found)
+
+
+def _within_on_average(seeds: list[Row]) -> bool:
+    """The paper's measure: games that are solved take at most the bound on average, however few they are."""
+    steps = [float(row["own_steps"]) for row in seeds if row["own_steps"]]
+    return bool(steps) and sum(steps) / len(steps) <= float(seeds[0]["bound"])
+
+
 FEW = 5
 """Fewer instances than these say little."""
 BESIDE = "random | masked random | expert | expert steps"
@@ -332,6 +389,7 @@ def page(rows: list[Row], level: str) -> None:
     parts = {
         "counts": counts(rows, level),
         "summary": summary(rows, level),
+        "algorithms": by_algorithm(rows, level),
         "recipes": by_recipe(rows, level),
         "withheld": withheld(more["withheld"], rows, level),
         "human": trained_at([*more["human"], *as_human(rows)], "human"),
