@@ -66,7 +66,7 @@ RECIPES = {
         8192,
         {"size": "tiny", "num-envs": 16, "max-steps": 100, "reward": "solved=1,failed=-0.1,step=-0.02", "every": 2048},
     ),
-    **{name: Recipe(name, 2_000_000) for name in SB3},
+    **{name: Recipe(name, 2_000_000, {"every": 20_000}) for name in SB3},
     "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
     "dagger-lines": Recipe(
         "dagger", 1_000_000, {"network": "lines", "layers": 2, "width": 32, "set": ("rounds=20", "batch=256")}
