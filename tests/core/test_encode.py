@@ -195,6 +195,17 @@ def test_boards_that_are_too_large_are_refused():
         Tokens(task("netslide", "3x3"), max_length=5)
 
 
+@pytest.mark.parametrize(
+    ("puzzle", "few", "many", "field"),
+    [("flood", "3x3c3m0", "3x3c4m0", "colours"), ("unequal", "5adk", "5de", "signs_across")],
+)
+def test_values_beyond_those_of_the_largest_board_are_refused_at_either_end(puzzle, few, many, field):
+    """Of Flood the highest value is greater, of Unequal the lowest is less, on boards of one size."""
+    assert Tokens(task(puzzle, few), largest=many).tree == Tokens(task(puzzle, many)).tree
+    with pytest.raises(pp.InvalidParams, match=f"{field} is larger under {many} than under {few}"):
+        Tokens(task(puzzle, many), largest=few)
+
+
 def test_an_encoder_with_options_is_an_observation_too():
     small = task("netslide", "2x3b1", observation=partial(Tokens, largest="3x3b1"))
     assert small.encoder.tree == task("netslide", "3x3b1", observation="tokens").encoder.tree

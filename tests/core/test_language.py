@@ -636,3 +636,56 @@ def test_bridges_are_said_by_their_ends_on_boards_that_are_not_square(params: st
                 longest = max(longest, abs(first[0] - last[0]) + abs(first[1] - last[1]), *first, *last)
             assert game.solved
     assert longest == 9  # the last row or column was reached
+
+
+@pytest.mark.parametrize(("name", "params"), [("slant", "3x4de"), ("unruly", "6x6dt"), ("dominosa", "1dt")])
+def test_the_cursor_takes_no_step_too_many(name: str, params: str) -> None:
+    """From every place to every other, also those of one step, it presses only the arrows that lead there."""
+    with Dialogue(name, params, seed=1) as game:
+        scale = 2 if game.grammar.half else 1
+        for a in cells(game.grammar):
+            start = Hand(game.grammar, game.session)
+            go_to(start, a)
+            for b in cells(game.grammar):
+                hand = Hand(game.grammar, start.session)
+                go_to(hand, b)
+                down, right = scale * (b[0] - a[0]), scale * (b[1] - a[1])
+                expected = ["DOWN" if down > 0 else "UP"] * abs(down) + ["RIGHT" if right > 0 else "LEFT"] * abs(right)
+                assert sorted(hand.session.actions[key] for key in hand.keys) == sorted(expected)
+
+
+@pytest.mark.parametrize("params", ["2x3n3", "5x4n4"])
+def test_walls_are_said_by_the_squares_between_which_they_stand(params: str) -> None:
+    """No wall of the expert's has to be told as keys."""
+    for seed in range(4):
+        with Dialogue("palisade", params, seed) as game:
+            for text in game.solve():
+                a, b = (read_place(game.grammar, end) for end in text.split("-"))
+                assert abs(a[0] - b[0]) + abs(a[1] - b[1]) == 1
+            assert game.solved
+
+
+def test_a_path_is_said_by_its_ends_and_corners() -> None:
+    """Whatever keys draw a path: walks over a board that meet no square twice, with the squares where they turn."""
+    random_, lengths = random.Random(1), set()
+    with Dialogue("pearl", "5x6de", seed=1) as game:
+        height, width = game.grammar.size
+        for _ in range(40):
+            way = [(random_.randrange(height), random_.randrange(width))]
+            while len(way) < 12:
+                y, x = way[-1]
+                near = [(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)]
+                free = [(b, a) for b, a in near if 0 <= b < height and 0 <= a < width and (b, a) not in way]
+                if not free:
+                    break
+                way.append(random_.choice(free))
+            straight = [
+                a[0] == b[0] == c[0] or a[1] == b[1] == c[1] for a, b, c in zip(way, way[1:], way[2:], strict=False)
+            ]
+            turns = [at for at, on in zip(way[1:], straight, strict=False) if not on]
+            said = "-".join(place_name(game.grammar, at) for at in (way[0], *turns, way[-1]))
+            hand = game.attempt(said)
+            assert hand is not None
+            assert game._words_for(game.session, game.session, hand.keys) == said
+            lengths.add(len(turns))
+    assert len(lengths) > 3

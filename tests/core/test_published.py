@@ -94,6 +94,39 @@ def test_boards_that_differ_look_different_to_a_network(puzzle, params, sight):
         assert (of_cells[..., -1] == (x == np.arange(width))).all()
 
 
+@pytest.mark.parametrize(
+    ("puzzle", "params", "rows", "columns"),
+    [
+        ("tents", "4x4de", "row_clues", "column_clues"),
+        ("tents", "5x4de", "row_clues", "column_clues"),
+        ("net", "2x2", None, None),  # here and below there are lists as long as a row that are of no row or column
+        ("netslide", "2x3b1", None, None),
+        ("undead", "3x3de", None, None),
+    ],
+)
+def test_a_cell_is_told_what_is_on_it_and_the_clues_of_its_row_and_column_alone(puzzle, params, rows, columns):
+    layout, start = pp.puzzle_spec.layout(puzzle, params), 0
+    count = sum(int(np.prod(field.shape)) for field in layout.fields)
+    item, _, (height, width, features) = network.cells_sight(layout, np.indices((2, count))[0])
+    cells, beside = np.split(item, [height * width * features])
+    expected, rest = {place: set() for place in np.ndindex(height, width)}, set()
+    for field in layout.fields:
+        for number, at in enumerate(np.ndindex(field.shape), start):
+            on = [
+                (y, x)
+                for y, x in expected
+                if at[:2] == (y, x) or (field.name == rows and at == (y,)) or (field.name == columns and at == (x,))
+            ]
+            for place in on:
+                expected[place].add(number)
+            rest |= set() if on else {number}
+        start += int(np.prod(field.shape))
+    # The last two features of a cell ask for the cursor.
+    told = [set(one) for one in cells.reshape(height * width, features)[:, :-2].tolist()]
+    assert told == list(expected.values())
+    assert set(beside.tolist()) == rest
+
+
 def test_any_reader_of_safetensors_can_read_it(agent_file):
     safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
     theirs = safetensors.load_file(agent_file)
@@ -263,6 +296,17 @@ def test_fresh_layers_keep_the_length_of_what_they_are_given():
         assert np.allclose(of.T @ of, 2 * np.eye(8), atol=1e-5)
     wide = network.initial(network.Shape("axial", 1, 8, 3, 3, 5), 4, 50, random)["block.0.inside.weight"]
     assert np.allclose(wide @ wide.T, 2 * np.eye(8), atol=1e-5)
+
+
+def test_attention_tells_how_far_apart_two_cells_are_in_a_relative_network_alone():
+    """In the others each cell is told by its number: in another order the cells of a line see the same in that order."""
+    random = np.random.default_rng(0)
+    line, order = random.normal(size=(6, 8)), random.permutation(6)
+    for kind, knows in (("axial", False), ("relative", True)):
+        weights = network.initial(network.Shape(kind, 2, 8, 6, 6, 9), 4, 6 * 6 * 9 + 3, random)
+        for name in (f"block.{block}.{way}" for block in range(2) for way in ("row", "column")):
+            seen, moved = (network._attend(weights, name, cells, np) for cells in (line, line[order]))
+            assert np.allclose(moved, seen[order]) != knows
 
 
 def test_several_processes_may_add_to_one_table(tmp_path):

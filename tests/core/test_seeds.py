@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import puzzleport as pp
+from puzzleport.game_id import parse_game_id
 
 from ..conftest import PUZZLES, levels, play, same
 
@@ -171,6 +172,16 @@ def test_bad_game_ids_are_refused(game_id):
         return
     with pytest.raises((pp.InvalidGameID, pp.InvalidParams)):
         pp.Session("bridges", game_id=game_id)
+
+
+def test_a_description_is_of_printable_ascii_alone():
+    for number in (*range(400), 0x661, 0x2028, 0xD800, 0xFF11, 0x1F0A1):
+        for rest in (chr(number), f"a{chr(number)}", f"{chr(number)}b"):
+            if 32 <= number < 127:
+                assert parse_game_id("bridges", f"3x3:{rest}")[1:] == (None, rest)  # seed and description
+            else:
+                with pytest.raises(pp.InvalidGameID, match="no description stands behind the colon"):
+                    parse_game_id("bridges", f"3x3:{rest}")
 
 
 def test_without_a_seed_one_is_drawn_and_told():
