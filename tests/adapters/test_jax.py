@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import puzzleport as pp
-from puzzleport.adapters.jax import Handle, PuzzleEnv, masked_random
+from puzzleport.adapters.jax import Handle, PuzzleEnv, _words, masked_random
 from puzzleport.benchmark.settings import level_params
 from puzzleport.cli import main
 from puzzleport.xla import with_room
@@ -277,6 +277,12 @@ def test_a_handle_serves_once(env):
     refused("used before", jax.jit(lambda handle: env.step(handle, jnp.zeros(2, int))), handle)
 
 
+def test_a_reset_is_made_though_nobody_reads_what_it_led_to(env):
+    handle, _ = env.reset(1)
+    jax.block_until_ready(jax.jit(lambda handle: (env.reset(2, handle), handle.returns)[1])(handle))
+    refused("used before", env.step, handle, np.zeros(2, int))
+
+
 def test_both_uses_of_a_handle_in_one_program(env):
     handle, _ = env.reset(1)
     refused("used before", jax.jit(lambda handle: [env.step(handle, jnp.zeros(2, int)) for _ in range(2)]), handle)
@@ -437,6 +443,15 @@ def test_seeds(env):
     refused("a seed is a whole number from 0 on", env.reset, jnp.int32(-5))
     refused("a seed is a whole number from 0 on", env.init, jnp.int32(-5))
     same(env.init(3), jax.vmap(env.init)(jnp.array([1, 3]))[1])
+
+
+def test_a_key_draws_each_of_53_bits_of_a_seed_by_itself():
+    low, high, given = np.asarray(_words(jax.random.key(1), 2000)).astype(np.uint64).T
+    bits = (low | high << np.uint64(32))[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
+    assert given.all()
+    assert not bits[:, 53:].any()
+    # Of so many seeds, two bits that have nothing to do with each other are correlated by 0.02 or so.
+    assert np.abs(np.corrcoef(bits[:, :53].T) - np.eye(53)).max() < 0.2
 
 
 def test_a_generator_that_takes_too_long_raises_and_all_goes_on(env):

@@ -186,3 +186,19 @@ def test_with_perfect_recall_the_actions_of_both_are_seen():
         assert observer.dict["history"][: len(taken)].tolist() == [action + 1 for action in taken]
         assert not observer.dict["history"][len(taken) :].any()
     assert state.move_number() == 5
+
+
+@pytest.mark.parametrize("recall", [False, True])
+def test_a_text_tells_the_actions_of_both_where_they_are_recalled_and_only_there(recall):
+    game = load("net", max_steps=6, instances=3)
+    observer = game.make_py_observer(pyspiel.IIGObservationType(perfect_recall=recall))
+    state, chooser = game.new_initial_state(), random.Random(3)
+    state.apply_action(1)  # that of chance is no player's
+    taken = []
+    for _ in range(5):
+        action = chooser.choice(state.legal_actions())
+        taken.append(state.action_to_string(state.current_player(), action))
+        state.apply_action(action)
+        for player in range(2):
+            before = " ".join(taken) + "\n" if recall else ""
+            assert observer.string_from(state, player) == f"{before}player {player}: {state}"

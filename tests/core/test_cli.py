@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import csv
 import importlib
 import io
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -220,6 +222,54 @@ def test_a_rate_of_games_is_games_by_the_time_they_took(monkeypatch):
     assert rate == (took - 2) / took
 
 
+@pytest.mark.parametrize(("kind", "games"), [("vector", BATCH), ("batch", BATCH), ("batch_pixel", 64)])
+def test_a_measurement_plays_for_all_its_time_and_tells_games_by_that(monkeypatch, kind, games):
+    """By a clock that goes on by one at each look: one look before each round, one at the start and one at the end."""
+    pytest.importorskip("gymnasium", reason="Gymnasium is an extra of its own")
+    from puzzleport.adapters.gymnasium_bench import vector_loop
+    from puzzleport.benchmark import speed
+
+    looks = itertools.count(100)
+    for name in ("thread_time", "perf_counter"):
+        monkeypatch.setattr(speed.time, name, lambda: next(looks))
+    loops = {
+        "vector": vector_loop,
+        "batch": partial(speed.batch_loop, threads=1),
+        "batch_pixel": partial(speed.batch_pixel_loop, threads=1),
+    }
+    rate = loops[kind]("net", "2x2", 80)
+    took = next(looks) - 1 - 100
+    assert took > 80
+    assert rate == (took - 2) * games / took
+
+
+def test_what_copies_cost_is_in_the_rate_with_copies_alone(monkeypatch):
+    """By a clock on which each copy takes a second and all else next to nothing."""
+    from puzzleport.benchmark import speed
+
+    now = [0.0]
+
+    def look(seconds=1e-4):
+        now[0] += seconds
+        return now[0]
+
+    class Costly(pp.Session):
+        def mask(self, copy=True):
+            look(float(copy))
+            return super().mask(copy)
+
+        def observe(self, copy=True):
+            look(float(copy))
+            return super().observe(copy)
+
+    monkeypatch.setattr(speed, "Session", Costly)
+    for name in ("thread_time", "perf_counter"):
+        monkeypatch.setattr(speed.time, name, look)
+    row = speed.measure("fifteen", "default", 1e-3)  # too large to be solved by chance: no reset copies either
+    assert row.session_copies == pytest.approx(1 / 2, rel=1e-3)  # a mask and an observation with each step
+    assert row.session > 1 / 1e-3
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux binds a process to cores")
 def test_a_measurement_on_all_cores_is_on_those_that_the_process_may_use():
     allowed = os.sched_getaffinity(0)
@@ -303,6 +353,17 @@ def test_not_run_and_not_solved_differ(run, tmp_path):
     assert "| not run |" in lines["| fifteen"]
     assert "| - (0.0%) | 1,279 (100.0%) |" in (tmp_path / "c.md").read_text()
     assert (tmp_path / "c.html").read_text().count("<td>not run</td>") == 3
+
+
+@pytest.mark.parametrize("setting", [("fifteen", "2x2"), ("loopy", "3x3t0de"), ("bridges", "7x7i5e10m2d0")])
+def test_a_picture_in_a_page_has_the_size_at_which_it_is_shown(setting):
+    image = pytest.importorskip("matplotlib.image", reason="pages need the extra report")
+    from puzzleport.benchmark.report import _board
+
+    width, height, data = re.fullmatch(
+        r'<img width="(\d+)" height="(\d+)" alt="" src="data:image/png;base64,(.+)">', _board(setting)
+    ).groups()
+    assert image.imread(io.BytesIO(base64.b64decode(data))).shape[:2] == (int(height), int(width))
 
 
 def test_the_plots_leave_blank_what_was_not_run(tmp_path):
@@ -466,6 +527,22 @@ def test_the_mouse_plays_in_a_window(monkeypatch):
     assert session.moves > 0
 
 
+@pytest.mark.parametrize("puzzle", ["fifteen", "net", "untangle"])
+def test_a_click_into_a_window_full_of_text_is_told_what_the_board_needs(monkeypatch, puzzle):
+    pytest.importorskip("pygame", reason="a window needs the extra window")
+    from puzzleport.window import LEAST_SIDE, Window
+
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    session, window = pp.Session(puzzle, seed=1), Window(puzzle, fps=1000, size=LEAST_SIDE)
+    try:
+        window.show(session, *["as many words as the window is high"] * LEAST_SIDE)
+        width, height = window.picture
+    finally:
+        window.close()
+    with pytest.raises(pp.InvalidParams, match="needs at least"):
+        session.mouse("press", 1, 0, width=width, height=height)
+
+
 @pytest.fixture
 def screen():
     """A real X server without a screen, and the environment that uses it."""
@@ -622,6 +699,21 @@ def test_without_a_screen_the_terminal_takes_over_unless_a_window_was_asked_for(
     with pytest.raises(NoDisplay, match="--where terminal needs none"):
         in_window_or_terminal("window", fails, lambda: done.append("terminal"), "playing")
     assert len(done) == 3
+
+
+def test_why_the_terminal_takes_over_is_one_line_however_long(monkeypatch, capsys):
+    pytest.importorskip("pygame", reason="a window needs the extra window")
+    from puzzleport.cli.common import in_window_or_terminal
+    from puzzleport.window import NoDisplay
+
+    why = " ".join(["no window can be opened on this display"] * 10)
+
+    def fails():
+        raise NoDisplay(why)
+
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    in_window_or_terminal("auto", fails, lambda: None, "watching")
+    assert capsys.readouterr().err == f"puzzleport: watching in the terminal, because {why}\n"
 
 
 def test_untangle_is_a_drawing_in_the_terminal(tmp_path, monkeypatch):

@@ -55,6 +55,13 @@ def test_every_letter_of_the_picture_is_shown_where_it_belongs(puzzle):
         assert line[start : start + len(label.text)] == label.text
 
 
+@pytest.mark.parametrize(("width", "height"), [(60, 40), (40, 60)])
+def test_a_picture_of_nothing_but_margin_is_shown_whole(width, height):
+    sketch = pp.Session("net", "2x2", 1).sketch(width, height)
+    blank = sketch._replace(pixels=np.full_like(sketch.pixels, 200), labels=[])
+    assert terminal._box(blank) == (0, 0, width, height)
+
+
 @pytest.mark.parametrize(
     ("puzzle", "params"), [("solo", "3x3"), ("untangle", "10"), ("net", "5x4"), ("tents", "8x8de")]
 )
