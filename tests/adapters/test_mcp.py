@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
+import os
 import sys
 
 import pytest
@@ -23,7 +24,9 @@ def with_client(play, *arguments):
     """Run a coroutine with a client of ``puzzleport mcp``."""
 
     async def run():
-        command = StdioServerParameters(command=sys.executable, args=["-m", "puzzleport", "mcp", *arguments])
+        words = ["-m", "puzzleport", "mcp", *arguments]
+        # Left alone, the client hands on no PYTHONPATH: the server would be of another copy of the package.
+        command = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
         async with stdio_client(command) as streams, ClientSession(*streams) as client:
             await client.initialize()
 
@@ -67,6 +70,10 @@ def test_look_undo_and_mistakes():
         await call("new_game", puzzle="slant", params="2x2de", seed=1)
         _, before = await call("look", game=1)
         assert Image.open(io.BytesIO(base64.b64decode(before[1].data))).size == (512, 512)
+        (look,) = [tool for tool in (await client.list_tools()).tools if tool.name == "look"]
+        seen = await client.call_tool("look", {"game": 1})
+        assert [part.type for part in seen.content] == ["text", "image"]
+        assert look.output_schema is seen.structured_content is None  # a picture is sent once, and not as data too
         await call("act", game=1, moves="R1C1=/")
         assert (await call("look", game=1))[1][0].text != before[0].text
         assert "Taken back" in (await call("undo", game=1))[1][0].text
