@@ -344,6 +344,20 @@ def test_plans_and_hints_leave_no_game_behind(puzzle):
     assert lib.pz_live_pools() == before
 
 
+def test_a_plan_keeps_no_board_that_it_has_left_behind():
+    """Thousands lie on the way, and the memory that UNDO needs for some hundred is enough."""
+    session = pp.Session("fifteen", "12x12", seed=1, undo=True)
+    plan, limit = session.plan(), lib.pz_pool_limit
+    played = session.clone()
+    for action in plan[: len(plan) // 20]:
+        played.step(action)
+    try:
+        lib.pz_pool_limit = 2 * lib.pz_session_memory(played._handle)
+        assert session.plan() == plan
+    finally:
+        lib.pz_pool_limit = limit
+
+
 def test_a_hint_says_how_much_more_changes(puzzle):
     if pp.spec(puzzle).hidden:
         pytest.skip("hints for what is hidden are of another kind")

@@ -11,6 +11,7 @@ import pytest
 
 import puzzleport as pp
 from puzzleport._native import lib
+from puzzleport.agents import search
 from puzzleport.benchmark import speed
 from puzzleport.puzzle_spec import least_picture
 
@@ -94,7 +95,15 @@ def test_sessions_come_and_go_without_a_trace(puzzle):
     assert resident() - before < 2 << 20
 
 
-def test_freed_sessions_leave_no_byte_of_the_heap():
+HEAP = {
+    "a session": lambda session: session.clone().close(),
+    "a batch": lambda session: pp.Batch(session.puzzle, session.params, 16, threads=1).close(),
+    "a search": lambda session: search.Tree(session, max_nodes=16).simulate(4),
+}
+
+
+@pytest.mark.parametrize("work", HEAP.values(), ids=HEAP)
+def test_what_was_freed_leaves_no_byte_of_the_heap(work):
     """Too little for the resident size to show: a hundred bytes of each would be seen here."""
     ffi = cffi.FFI()
     names = "arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost"
@@ -106,7 +115,7 @@ def test_freed_sessions_leave_no_byte_of_the_heap():
 
     def taken() -> int:
         for _ in range(500):
-            session.clone().close()
+            work(session)
         return int(heap.mallinfo2().uordblks)  # bytes in use
 
     taken()
