@@ -3,6 +3,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
+import os
+import signal
 import threading
 import zlib
 
@@ -526,6 +528,17 @@ def test_a_forest_whose_tree_is_at_work_elsewhere_is_refused_and_goes_on_later()
     assert before == grown + 50_000 + taken  # a call that was refused has grown none of the trees
     forest.simulate(300, 20, stop=False)
     assert forest.result.visits.sum() == before + 300
+
+
+def test_ctrl_c_ends_all_trees_of_a_forest():
+    forest = search.Forest(pp.Session("net", "13x11", seed=4), 3, seed=9)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        forest.simulate(3000, 100_000, stop=False)
+    for tree in forest.trees:  # one that had come to its end would go on
+        with pytest.raises(pp.EngineError):
+            tree.simulate(1)
 
 
 def test_a_player_with_threads_solves_and_goes_on_with_its_trees():

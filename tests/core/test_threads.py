@@ -361,6 +361,32 @@ def test_a_fork_in_a_signal_handler_in_the_middle_of_a_batchs_call():
     assert out == "parent GenerationTimeout\n"
 
 
+def test_in_the_child_of_a_fork_a_call_keeps_other_threads_out_as_before():
+    """Also where the thread that forked has the number that it had in the parent."""
+    batch = pp.Batch("net", "2x2", 70, threads=2)
+
+    def work() -> str:
+        said: list[str] = []
+
+        def other() -> None:
+            with pytest.raises(pp.EngineError) as refusal:
+                batch.step([1] * 70)
+            said.append(str(refusal.value))
+
+        def meanwhile() -> None:
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+
+        batch.reset(seed=1)
+        batch.step_apart([0] * 70, meanwhile=meanwhile)
+        return f"{said}, {batch.result.steps.tolist()}"
+
+    here = work()
+    assert "in use by another thread" in here
+    assert in_child(work) == here
+
+
 # ---- The end ----
 
 
