@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import pickle
+import struct
 import subprocess
 import sys
 
@@ -504,6 +505,32 @@ def test_states_that_are_none(env):
     refused("another puzzle or of other parameters", other.step_pure, state, 0)
     refused("does not fit into a state of 64 bytes.*state_size", PuzzleEnv("net", "5x5", state_size=64).init, 1)
     jax.block_until_ready(env.step_pure(state, 0))
+
+
+def digest(data: bytes) -> bytes:
+    """What a state begins with, of all that follows: as in repeats.c."""
+    word, value = 2**64 - 1, 0x9AE16A3B2F90404F
+    whole = len(data) - len(data) % 8
+    for at in range(0, whole, 8):
+        value = (value ^ int.from_bytes(data[at : at + 8], "little")) * 0x9E3779B97F4A7C15 & word
+        value ^= value >> 29
+    rest = data[whole:] + len(data[whole:]).to_bytes(8, "little")[len(data[whole:]) :]
+    value = (value ^ int.from_bytes(rest, "little")) * 0xBF58476D1CE4E5B9 & word
+    return (value ^ value >> 32).to_bytes(8, "little")
+
+
+def test_a_state_that_play_cannot_reach_is_refused_though_its_digest_is_right(env):
+    state, timestep = env.init_timestep(1)
+    sound = np.asarray(state).tobytes()
+    used = 16 + sum(struct.unpack("<II", sound[8:16]))
+    assert digest(sound[8:used]) == sound[:8]
+    tiles = np.asarray(timestep.observation["tiles"]).ravel().astype("<i4")
+    gap = sound.rindex(tiles.tobytes()) + tiles.nbytes
+    assert struct.unpack_from("<i", sound, gap) == (int(tiles.argmin()),)
+    for number in {*range(-1, 5), 2**31 - 1} - {int(tiles.argmin())}:
+        forged = sound[8:gap] + struct.pack("<i", number) + sound[gap + 4 : used]
+        bytes_of = np.frombuffer(digest(forged) + forged + sound[used:], np.uint8)
+        refused("holds a state that play cannot reach", env.step_pure, jnp.asarray(bytes_of), 0)
 
 
 def test_a_game_that_is_over_stays_as_it_is():

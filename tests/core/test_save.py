@@ -4,8 +4,10 @@ import copy
 import hashlib
 import itertools
 import pickle
+import struct
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -218,6 +220,28 @@ def test_no_forged_pencil_mark_is_drawn(name):
             continue
         if same(loaded.observe(), seen):
             np.testing.assert_array_equal(loaded.pixels(96, 96), drawn, err_msg=f"at {at}")
+
+
+def test_a_held_arrow_lies_within_the_same_bounds_across_and_down():
+    """In pixels, which no field shows: below 2**30 either way, so that nothing that is added to it overflows."""
+    session = pp.Session("galaxies", "7x7dn", seed=3, undo=False)
+    seen = session.observe()
+    y, x = (int(at) for at in np.argwhere(seen["dots"])[0])
+    for action, times in (("RIGHT", x - int(seen["cursor_x"])), ("DOWN", y - int(seen["cursor_y"]))):
+        for _ in range(times):
+            session.step(action)
+    session.step("SELECT")
+    seen = session.observe()
+    assert seen["dragging"]
+    names = ("drag_dot_x", "drag_dot_y", "drag_x", "drag_y", "cursor_x", "cursor_y")
+    held = struct.pack("<6i", *(int(seen[name]) + 1 for name in names))  # the engine counts the rim
+    saved = session.save()[:-20]
+    assert saved.count(held) == 1
+    for at, number in itertools.product((8, 4), (0, 1, 2**30 - 1, 2**30, 2**31 - 1, -1, 1 - 2**30, -(2**30))):
+        place = saved.index(held) - at
+        forged = saved[:place] + struct.pack("<i", number) + saved[place + 4 :]
+        with nullcontext() if abs(number) < 2**30 else pytest.raises(pp.CorruptState):
+            pp.Session.load(forged + hashlib.sha1(forged).digest())
 
 
 def test_an_open_square_before_the_mines_are_laid_is_refused():
