@@ -272,6 +272,56 @@ def test_black_box_fires_the_nearest_shot_that_tells_most(w, h, least, most):
     assert fired > 24
 
 
+class Sketch(dict):
+    """Which squares hide a ball, as far as that is decided; asked about another one it says which."""
+
+    def __contains__(self, place: object) -> bool:
+        return self[place]
+
+
+def sketches(w: int, h: int, sketch: Sketch, laser: tuple[complex, complex]) -> list[tuple[complex | None, Sketch]]:
+    """Where a shot may come out, each time with what was decided on its way."""
+    try:
+        return [(black_box(w, h, sketch, *laser), sketch)]
+    except KeyError as open_square:
+        (at,) = open_square.args
+        return [found for ball in (True, False) for found in sketches(w, h, Sketch(sketch | {at: ball}), laser)]
+
+
+@pytest.mark.parametrize(("w", "h"), [(4, 4), (5, 4)])
+def test_black_box_expects_as_many_balls_as_there_are_ways_to_hide_them(w, h):
+    """Where any number is hidden but none and all, in too many boxes to list, a square has a ball as likely as not."""
+    lasers = [(complex(x, 0), 1j) for x in range(1, w + 1)] + [(complex(w + 1, y), -1 + 0j) for y in range(1, h + 1)]
+    lasers += [(complex(x, h + 1), -1j) for x in range(w, 0, -1)] + [(complex(0, y), 1 + 0j) for y in range(h, 0, -1)]
+    inside = [complex(x, y) for y in range(1, h + 1) for x in range(1, w + 1)]
+    rim = Sketch({complex(x, y): False for x in range(w + 2) for y in range(h + 2) if complex(x, y) not in inside})
+    for seed in range(4):
+        session = pp.Session("blackbox", f"w{w}h{h}m1M{w * h - 1}", seed, undo=False)
+        balls = np.asarray(session.solution()["balls"]).ravel()
+        box = {square for square, ball in zip(inside, balls, strict=True) if ball}
+        fitting = [rim]
+        for _ in range(2):
+            told = []
+            for laser in lasers:
+                chances: dict[complex | None, float] = {}
+                for sketch in fitting:
+                    for out, further in sketches(w, h, sketch, laser):
+                        chances[out] = chances.get(out, 0) + 0.5 ** len(further)
+                share = np.array(list(chances.values())) / sum(chances.values())
+                told.append(-float(share @ np.log2(share)))
+            action, purpose = next_key(session)
+            while session.actions[action] != "SELECT":
+                session.step(action)
+                action, purpose = next_key(session)
+            assert purpose.startswith("the shot that tells most, ")
+            at = session.observe()
+            fired = [place for place, _ in lasers].index(complex(int(at["cursor_x"]), int(at["cursor_y"])))
+            assert told[fired] > 0.9 * max(told)
+            session.step(action)
+            answer = black_box(w, h, box, *lasers[fired])
+            fitting = [one for sketch in fitting for out, one in sketches(w, h, sketch, lasers[fired]) if out == answer]
+
+
 def walk(session: pp.Session, x: int, y: int) -> None:
     for name, other, axis, to in (("RIGHT", "LEFT", "cursor_x", x), ("DOWN", "UP", "cursor_y", y)):
         while (at := int(session.observe()[axis])) != to:
