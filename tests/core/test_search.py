@@ -532,7 +532,7 @@ def test_a_forest_whose_tree_is_at_work_elsewhere_is_refused_and_goes_on_later()
 
 def test_ctrl_c_ends_all_trees_of_a_forest():
     forest = search.Forest(pp.Session("net", "13x11", seed=4), 3, seed=9)
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.25, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         forest.simulate(3000, 100_000, stop=False)
