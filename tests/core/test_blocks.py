@@ -135,6 +135,13 @@ def test_copies_that_nobody_holds_are_filled_again():
     assert not live.any()
 
 
+def test_arrays_without_bytes_are_copied_too():
+    look = copier(np.zeros(0, np.uint8), lambda memory: {"nothing": memory[:0]})
+    held = [look()["nothing"] for _ in range(10)]
+    assert all(one.shape == (0,) for one in held)
+    assert len({id(one) for one in held}) == len(held)
+
+
 def test_copies_are_new_where_references_are_not_counted(monkeypatch):
     monkeypatch.setattr(blocks, "_COUNTED", False)
     live = np.zeros(24, np.uint8)

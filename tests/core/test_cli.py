@@ -543,6 +543,26 @@ def test_a_click_into_a_window_full_of_text_is_told_what_the_board_needs(monkeyp
         session.mouse("press", 1, 0, width=width, height=height)
 
 
+def test_how_a_game_ended_is_told_below_the_board_from_one_side_of_the_window_to_the_other(monkeypatch):
+    pygame = pytest.importorskip("pygame", reason="a window needs the extra window")
+    from puzzleport.window import BANNERS, Window
+
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    session, window = pp.Session("fifteen", "2x2", seed=1), Window("fifteen", fps=1000, size=200)
+    try:
+        window.show(session)
+        assert window.picture == (200, 200)
+        session.solve()
+        window.show(session)
+        shown = pygame.surfarray.array3d(pygame.display.get_surface()).transpose(1, 0, 2)
+        board = window.picture[1]
+        assert np.array_equal(shown[:board], session.pixels(*window.picture))
+        assert board < 200
+        assert (shown[board] == BANNERS[session.status][1]).all()
+    finally:
+        window.close()
+
+
 @pytest.fixture
 def screen():
     """A real X server without a screen, and the environment that uses it."""

@@ -24,7 +24,7 @@ from puzzleport.language.dialogue import MAX_MESSAGE, MAX_MOVES, MAX_PROBLEMS
 from puzzleport.language.grammar import grammar
 from puzzleport.language.hand import Hand, Refused, arrow, cells, go_to, place_name, place_of, read_place
 from puzzleport.language.moves import parse
-from puzzleport.language.verdict import says_all
+from puzzleport.language.verdict import judge, says_all
 
 LEVELS = [
     (name, params)
@@ -125,6 +125,27 @@ def test_a_board_that_looks_solved_from_the_start_has_earned_nothing() -> None:
         )
         dialogue.solve()
         assert dialogue.score == 1.0
+
+
+@pytest.mark.parametrize("name", ["bridges", "dominosa", "pearl", "rect", "signpost"])
+def test_every_move_toward_a_written_board_brings_it_closer(name: str) -> None:
+    for seed in range(3):
+        with Dialogue(name, pp.spec(name).easiest_params, seed) as game:
+            game.solve()
+            written, wanted = game.board(), game.session.observe()
+            goal = {field: wanted[field].astype(int) for field in game.grammar.spec.goal}
+        with Dialogue(name, pp.spec(name).easiest_params, seed) as game:
+            session, left = game.session.clone(), []
+            judge(game, written)
+            seen, moves = session.observe(copy=False), -1
+            for key in (None, *game.keys):
+                if key is not None:
+                    session.act(key)
+                if session.moves != moves:
+                    left.append(sum(np.abs(seen[field] - there).sum() for field, there in goal.items()))
+                    moves = session.moves
+        assert left[-1] == 0
+        assert all(later < sooner for sooner, later in itertools.pairwise(left))
 
 
 def test_moves_are_at_most_half_as_many_as_keys() -> None:

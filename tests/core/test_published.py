@@ -298,6 +298,20 @@ def test_fresh_layers_keep_the_length_of_what_they_are_given():
     assert np.allclose(wide @ wide.T, 2 * np.eye(8), atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["dense", "axial", "lines", "relative", "pixels"])
+def test_every_fresh_layer_is_orthogonal_and_tells_inputs_apart(kind):
+    random = np.random.default_rng(0)
+    shape = network.Shape(kind, 2, 8, 12, 12, 3)
+    weights = network.initial(shape, 4, 12 * 12 * 3 + 5, random)
+    layers = {name: one.astype(float) for name, one in weights.items() if name.endswith(".weight")}
+    assert {"policy.weight", "worth.weight"} < set(layers)
+    for name, layer in layers.items():
+        lines = layer if layer.shape[0] <= layer.shape[1] else layer.T
+        gram = lines @ lines.T
+        assert gram[0, 0] > 0, name
+        assert np.allclose(gram / gram[0, 0], np.eye(len(gram)), atol=1e-5), name
+
+
 def test_attention_tells_how_far_apart_two_cells_are_in_a_relative_network_alone():
     """In the others each cell is told by its number: in another order the cells of a line see the same in that order."""
     random = np.random.default_rng(0)

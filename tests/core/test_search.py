@@ -290,6 +290,23 @@ def test_a_judge_leads_the_search():
     assert tree.result.visits.argmax() == legal[0]
 
 
+def test_a_judge_sees_the_same_whether_or_not_there_is_undo():
+    params, found = pp.spec("pegs").easiest_params, []
+    for undo in (False, True):
+        session, asked = pp.Session("pegs", params, seed=1, undo=undo), []
+
+        def judge(observation, masks, asked=asked):
+            asked.append(masks.tolist())
+            return uniform(observation, masks)
+
+        tree = search.Tree(session, seed=1)
+        tree.judge(judge, 60, batch=4)
+        kept = len(session.actions) - undo
+        assert not tree.result.visits[kept:].any()
+        found.append((asked, tree.result.visits[:kept].tolist(), tree.result.values[:kept].tolist()))
+    assert found[0] == found[1]
+
+
 class Known:
     """A state of the model below: what has been learned of it and of each way on."""
 

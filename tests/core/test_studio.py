@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,15 @@ def test_pages_are_served_by_their_names_and_nothing_else(get):
         status, _, content = get(name)
         assert status == 404
         assert b"not for others" not in content
+
+
+def test_the_page_is_at_the_address_that_is_told(tmp_path):
+    (tmp_path / "studio.html").write_bytes(PAGE)
+    with Studio(folder=tmp_path) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        with urllib.request.urlopen(server.address) as answer:
+            assert answer.read() == PAGE
+        server.shutdown()
 
 
 def test_a_recording_is_served_and_none_is_no_content(get):
