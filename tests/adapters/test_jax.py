@@ -583,6 +583,30 @@ def test_moves_that_a_state_can_take_back():
     refused("another puzzle or of other parameters", without.step_pure, state, 0)
 
 
+def test_a_full_list_of_moves_to_take_back_is_that_of_a_session():
+    """After more flags than it holds moves: the last ones, in their order."""
+    options = {"undo": True, "max_steps": 0}
+    env, session = PuzzleEnv("mines", "4x4n2", undo_depth=256, **options), pp.Session("mines", "4x4n2", 1, **options)
+    flag, undo = env.actions.index("SELECT2"), env.actions.index("UNDO")
+    arrows = [env.actions.index(name) for name in ("UP", "DOWN", "LEFT", "RIGHT")]
+    random = np.random.default_rng(1)
+    actions = np.where(random.random(300) < 0.9, flag, random.choice(arrows, 300)).tolist() + [undo] * 257
+    records, masks = [], []
+    for action in actions:
+        session.step(action)
+        records.append(session.record())
+        masks.append(session.mask())
+    assert session.moves > 256
+    assert not masks[-1][undo]
+
+    _, seen = jax.jit(lambda state, actions: jax.lax.scan(env.step_pure, state, actions))(
+        env.init(1), jnp.array(actions)
+    )
+    same(seen.mask, np.stack(masks))
+    for name, view in session.layout.views(np.stack(records)).items():
+        same(np.asarray(seen.observation[name]).reshape(view.shape), view, name)
+
+
 def test_a_state_has_a_quarter_of_room_and_little_more():
     for size in range(1, 3000):
         found, least = with_room(size), size + size / 4 + 64

@@ -154,6 +154,28 @@ def test_a_child_makes_its_own(wait):
 
 
 @FORK
+def test_a_child_has_a_thread_of_its_own_for_the_games_ahead():
+    """One while it plays, and none once it has closed: the parent's has stayed behind."""
+    with pp.Episodes(pp.Task(*DEAR)) as episodes:
+        games(episodes, 4, seed=4)
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            good = False
+            try:
+                tasks = Path("/proc/self/task")
+                alone = len(list(tasks.iterdir()))
+                games(episodes, 4)
+                playing = len(list(tasks.iterdir()))
+                episodes.close()
+                gc.collect()
+                good = (alone, playing, len(list(tasks.iterdir()))) == (1, 2, 1)
+            finally:
+                os._exit(0 if good else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@FORK
 def test_a_child_may_close_what_it_never_played():
     """The thread that makes games has stayed behind in the parent: nobody waits for it."""
     with pp.Episodes(pp.Task(*DEAR)) as episodes, pp.Batch(*DEAR, 2, threads=1) as batch:

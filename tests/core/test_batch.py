@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
+from puzzleport._native import lib
 from puzzleport.batch import Told
 from puzzleport.game_id import episode_seed
 
@@ -138,6 +139,27 @@ def test_wrong_use_of_a_batch_is_said():
         pp.Batch("fifteen", "2x2", 0)
     with pytest.raises(ValueError, match="policy"):
         pp.rollout("fifteen", "2x2", policy="clever")
+
+
+def test_a_slot_that_finds_no_memory_is_named_and_the_others_go_on():
+    batch, limit = pp.Batch("mines", "4x4n2", 3, undo=True, max_steps=0, autoreset="next_step"), lib.pz_pool_limit
+    flag, undo = batch.actions.index("SELECT2"), batch.actions.index("UNDO")
+    result = batch.reset(seed=7)
+
+    def play() -> None:
+        for _ in range(256):  # UNDO keeps all boards of slot 1
+            batch.step([undo, flag, undo])
+
+    try:
+        lib.pz_pool_limit = 1
+        with pytest.raises(pp.EngineError, match=r"slot 1\b.*out of memory"):
+            play()
+    finally:
+        lib.pz_pool_limit = limit
+    steps = int(result.steps[0])
+    assert result.steps[2] == steps
+    assert batch.step([undo, flag, undo]).steps.tolist() == [steps + 1, 0, steps + 1]
+    assert batch.session(1).game_id == pp.Session("mines", "4x4n2", seed=episode_seed(8, 1)).game_id
 
 
 def test_games_made_ahead_are_the_same_games():

@@ -69,6 +69,25 @@ def test_ctrl_c_interrupts_a_rollout():
     assert time.monotonic() - started < 20
 
 
+def test_a_rollout_of_many_short_episodes_answers_every_signal():
+    """Each is over too soon to ask for signals itself, so the rollout asks between them."""
+    seen, before = [], signal.getsignal(signal.SIGVTALRM)
+
+    def note(*_: object) -> None:
+        seen.append(1)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGVTALRM, note)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.02, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            pp.rollout("pearl", "5x5de", seeds=range(1500), max_steps=1, threads=1)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 @pytest.mark.parametrize(
     ("puzzle", "params"),
     [("blackbox", "w2h2m2M24"), ("netslide", "4x4bnan"), ("solo", "2x"), ("solo", "3x0"), ("bridges", "7x7i30e10m2d6")],

@@ -5,6 +5,7 @@ What could kill the process runs in a process of its own, whose death would be s
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -17,7 +18,9 @@ import numpy as np
 import pytest
 
 import puzzleport as pp
+from puzzleport._native import lib
 from puzzleport.agents import search
+from puzzleport.game_id import episode_seed
 
 TOGETHER = """
 def together(*jobs, seconds=1.0):
@@ -296,6 +299,31 @@ def test_a_fork_during_a_sessions_call_leaves_a_session_that_can_be_reset():
     assert forks_during(lambda: session.plan(), work, 20) == ["plays"] * 20
     assert forks_during(lambda: session.pixels(512, 512), work, 20) == ["plays"] * 20
     assert forks_during(lambda: session.reset(5), work, 20) == ["plays"] * 20
+
+
+def test_a_fork_during_a_call_leaves_a_session_that_can_follow_its_stream():
+    """Also where the next game was made ahead: what the session shows is that game."""
+    puzzle, params = "pearl", "5x5de"
+    session = pp.Session(puzzle, params, 1)
+    gc.collect()
+    before = lib.pz_live_pools()
+    session.follow(3, 0)
+    session.follow(3, 1)
+    while lib.pz_live_pools() == before:  # until the next game is being made
+        time.sleep(0.001)
+
+    def work() -> str:
+        session.follow(3, 2)
+        twin = pp.Session(puzzle, params, episode_seed(3, 2))
+        for _ in range(2):
+            if session.record().tobytes() != twin.record().tobytes() or not np.array_equal(session.mask(), twin.mask()):
+                return "differs"
+            action = int(twin.mask().argmax())
+            if session.step(action) != twin.step(action):
+                return "steps differently"
+        return "plays"
+
+    assert forks_during(lambda: session.pixels(512, 512), work, 3) == ["plays"] * 3
 
 
 def test_a_fork_during_a_batchs_call_leaves_a_batch_that_can_be_reset():

@@ -58,3 +58,7 @@ def test_random_games_equal_native_ones(module, node, puzzle):
 def test_it_is_small(module):
     size = len(gzip.compress((module / "puzzleport.wasm").read_bytes(), 9))
     assert size <= 600_000
+
+
+def test_the_id_of_a_game_takes_no_memory_however_often_it_is_asked_for(module, node):
+    assert run(node, "ask_again.mjs", module, 200) == {"others": [], "further": 0}
