@@ -50,6 +50,19 @@ def test_what_is_asked_again_and_again_takes_no_more_memory(puzzle):
         lib.pz_pool_limit = limit
 
 
+def test_a_text_leaves_nothing_behind(puzzle):
+    """Thirty bytes of each would take several pages more."""
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=1)
+
+    def read(times: int) -> int:
+        for _ in range(times):
+            session.text()
+        return int(lib.pz_session_memory(session._handle))
+
+    before = read(10)
+    assert read(1500) == before
+
+
 def test_a_game_holds_no_page_more_however_often_it_is_looked_at(puzzle):
     """Its pool keeps what was freed for the next time: after some rounds it takes no page more, so that each leak shows."""
     session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=1, undo=True)

@@ -146,6 +146,39 @@ def test_what_is_held_is_marked_where_the_cursor_stands(puzzle, held, steps):
     assert marked >= 3
 
 
+def test_the_cursor_of_mines_shows_wherever_a_frame_of_three_pixels_fits():
+    """Also on a number with too many flags around it, where the engine shows none."""
+    session = pp.Session("mines", "5x4n3", seed=1, undo=False)
+    session.step("SELECT")
+    numbers = session.observe()["numbers"]
+    covered = np.argwhere(numbers < 0).tolist()
+    around = {
+        (y, x): [(v, u) for v, u in covered if max(abs(y - v), abs(x - u)) == 1]
+        for y, x in np.argwhere(numbers > 0).tolist()
+    }
+    number = next(place for place in around if len(around[place]) > numbers[place])
+
+    def go(y: int, x: int) -> None:
+        for axis, at, back, on in (("y", y, "UP", "DOWN"), ("x", x, "LEFT", "RIGHT")):
+            way = at - int(session.observe()["cursor_" + axis])
+            for _ in range(abs(way)):
+                session.step(on if way > 0 else back)
+
+    for place in around[number]:
+        go(*place)
+        session.step("SELECT2")
+    elsewhere = session.clone()
+    go(*number)
+    for tile in range(7, 14):
+        border = tile * 3 // 2
+        size = 2 * border + 5 * tile, 2 * border + 4 * tile
+        square = tuple(slice(border + at * tile, border + (at + 1) * tile) for at in number)
+        without, shown = elsewhere.pixels(*size)[square], session.pixels(*size)[square]
+        framed = np.argwhere((without != shown).any(axis=2))
+        assert framed.min() == 2, tile
+        assert framed.max() == tile - 3, tile
+
+
 def test_what_we_draw_is_told():
     told = {name for name in pp.puzzles() if pp.spec(name).draws}
     assert told == {*HELD, "loopy", "mines", "range", "tracks"}

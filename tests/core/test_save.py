@@ -244,6 +244,20 @@ def test_a_held_arrow_lies_within_the_same_bounds_across_and_down():
             pp.Session.load(forged + hashlib.sha1(forged).digest())
 
 
+def test_each_place_of_a_rectangle_in_the_making_lies_on_the_board():
+    """Where the drag began and where it is now in halves of a square, and the first and the last square of its box."""
+    session = pp.Session("rect", "4x3", seed=3)
+    saved, none = session.save()[:-20], b"\xff" * 16
+    assert saved.count(none + bytes(4) + none) == 1  # nothing is dragged, and between them stands what else is so
+    start = saved.index(none + bytes(4) + none)
+    for at, most in [*enumerate((8, 6, 8, 6)), *enumerate((4, 3, 4, 3), 5)]:
+        for number in (-1, 0, most, -2, most + 1, -(2**31), 2**31 - 1):
+            place = start + 4 * at
+            forged = saved[:place] + struct.pack("<i", number) + saved[place + 4 :]
+            with nullcontext() if -1 <= number <= most else pytest.raises(pp.CorruptState):
+                pp.Session.load(forged + hashlib.sha1(forged).digest())
+
+
 def test_an_open_square_before_the_mines_are_laid_is_refused():
     session = pp.Session("mines", "4x4n2", seed=5)
     session.step("SELECT2")

@@ -272,6 +272,48 @@ def test_black_box_fires_the_nearest_shot_that_tells_most(w, h, least, most):
     assert fired > 24
 
 
+def test_black_box_marks_the_box_that_takes_the_fewest_keys():
+    """Of all that no shot tells apart: as many keys as the shortest way over their wrong marks to the corner has."""
+    w, h = 4, 3
+    lasers = [(complex(x, 0), 1j) for x in range(1, w + 1)] + [(complex(w + 1, y), -1 + 0j) for y in range(1, h + 1)]
+    lasers += [(complex(x, h + 1), -1j) for x in range(w, 0, -1)] + [(complex(0, y), 1 + 0j) for y in range(h, 0, -1)]
+    squares = [complex(x, y) for y in range(1, h + 1) for x in range(1, w + 1)]
+    boxes = [set(balls) for balls in itertools.combinations(squares, 7)]
+    answers = [[black_box(w, h, balls, *laser) for laser in lasers] for balls in boxes]
+
+    def keys(at: complex, wrong: set[complex]) -> int:
+        ways = ([at, *order, 0j] for order in itertools.permutations(wrong))
+        return len(wrong) + int(
+            min(sum(abs(a.real - b.real) + abs(a.imag - b.imag) for a, b in itertools.pairwise(way)) for way in ways)
+        )
+
+    asked = 0
+    for seed in range(6):
+        session = pp.Session("blackbox", f"w{w}h{h}m7M7", seed, undo=False)
+        balls = np.asarray(session.solution()["balls"]).ravel()
+        truth = answers[boxes.index({square for square, ball in zip(squares, balls, strict=True) if ball})]
+        action, purpose = next_key(session)
+        while purpose.startswith("the shot that tells most, "):
+            session.step(action)
+            action, purpose = next_key(session)
+        alike = [box for box, told in zip(boxes, answers, strict=True) if told == truth]
+        for box in alike if len(alike) > 1 else []:
+            for ball in box:  # all are marked but this one and the next
+                marked, missing = session.clone(), {ball, min(box - {ball}, key=lambda one: abs(one - ball))}
+                for other in box - missing:
+                    walk(marked, int(other.real), int(other.imag))
+                    marked.step("SELECT")
+                walk(marked, w, h)
+                fewest = min(keys(complex(w, h), other ^ (box - missing)) for other in alike)
+                used = -1  # the last one opens the box
+                while marked.status == pp.Status.ONGOING:
+                    marked.step(next_key(marked)[0])
+                    used += 1
+                assert (marked.status, used) == (pp.Status.SOLVED, fewest)
+                asked += 1
+    assert asked >= 10
+
+
 class Sketch(dict):
     """Which squares hide a ball, as far as that is decided; asked about another one it says which."""
 
