@@ -492,6 +492,19 @@ def test_searches_free_what_they_took():
     assert lib.pz_live_pools() == before
 
 
+def test_iterative_deepening_keeps_no_state_that_it_has_left_behind():
+    """Thousands lie on the way, and the memory of a few games is enough."""
+    session = pp.Session("net", "3x3", seed=1)
+    found, limit = search.ida_star(session, max_nodes=5000), lib.pz_pool_limit
+    assert found.nodes > 5000
+    try:
+        lib.pz_pool_limit = 4 * lib.pz_session_memory(session._handle)
+        again = search.ida_star(session, max_nodes=5000)
+    finally:
+        lib.pz_pool_limit = limit
+    assert (again.actions, again.nodes) == (found.actions, found.nodes)
+
+
 def test_a_forest_of_one_is_a_tree():
     session = pp.Session("net", "3x3", seed=4)
     tree, forest = search.Tree(session, seed=9), search.Forest(session, 1, seed=9)
