@@ -284,7 +284,10 @@ typedef struct pz_puzzle {
     /* What interpret_move calls a move always changes the board as it is observed: to try a key, it need not be made.
      */
     bool moves_change;
-    /* NULL, or a rule for actions that must not be tried, or are dear to try: 1 legal, 0 illegal, -1 try it. */
+    /*
+     * NULL, or a rule for actions that must not be tried, or are dear to try: 1 legal, 0 illegal, -1 try it. With
+     * take_back, below, the actions that it calls legal are those that replace the description.
+     */
     int (*legal)(const game_state *state, const game_ui *ui, const int *extra, const pz_action *action);
     /* NULL, or true where the engine waits for an undo: dead, or no move left. */
     bool (*stuck)(const game_state *state);

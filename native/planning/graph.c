@@ -85,8 +85,9 @@ void pz_enter_node(const pz_node *n)
 
 bool pz_changes_shared(const pz_session *world, int a)
 {
+    /* Others than an engine that replaces its description in play have rules for actions that change nothing shared. */
     const pz_puzzle *puzzle = world->puzzle;
-    return puzzle->legal && puzzle->legal(world->state, world->ui, world->extra, &puzzle->actions[a]) > 0;
+    return puzzle->take_back && puzzle->legal(world->state, world->ui, world->extra, &puzzle->actions[a]) > 0;
 }
 
 void pz_write_world_mask(pz_session *world)
