@@ -106,7 +106,10 @@ def test_each_player_sees_the_own_board_first():
 def test_copies_are_apart():
     state = load("fifteen", seed=4, instances=3).new_initial_state()
     assert state.is_chance_node()
+    assert str(state) == "an instance is to be drawn"
     state.apply_action(2)
+    for player in range(2):
+        assert f"player {player}, 0 steps:\n{openspiel.board(state.session(player))}" in str(state)
     assert state.session(0).seed == 6
     state.apply_action(state.legal_actions()[0])
     before = str(state)

@@ -121,6 +121,9 @@ def test_a_step_with_more_in_it_is_that_of_torchrl():
         env.step(data.clone().set("_step", torch.tensor([True, False])))
     with pytest.raises(RuntimeError, match="shape"):
         env.step(data[:1])
+    named = data.clone()
+    named.names = ["games"]
+    assert env.step(named)["next"].names == ["games"]
     env.close()
 
 

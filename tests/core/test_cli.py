@@ -192,8 +192,39 @@ def test_figures_in_every_form(run, monkeypatch, words):
     shown = run(*words.split()).stdout
     assert "net" in shown
     assert all(titles(shown))
+    if words.startswith("bench"):
+        body = [line for line in shown.splitlines() if line[:1] in {"│", "├"}]
+        for above, line in itertools.pairwise(["│", *body]):  # a line parts the mean from the puzzles
+            assert line[0] == "├" or (above[0] == "├") == ("geometric mean" in line)
     if "gymnasium" in words:
         assert {f"vector {BATCH:,}", f"Batch {BATCH:,}"} <= set(titles(shown))
+
+
+def test_what_all_cores_do_is_told_by_the_clock_on_the_wall_and_what_one_does_by_its_own_time(monkeypatch):
+    """By two clocks of which one goes a million times as fast."""
+    from puzzleport.benchmark import speed
+
+    own, wall = itertools.count(0, 1e-3), itertools.count(0, 1e3)
+    monkeypatch.setattr(speed.time, "thread_time", lambda: next(own))
+    monkeypatch.setattr(speed.time, "perf_counter", lambda: next(wall))
+    row = speed.measure_pixels("net", "easiest", 0.009)
+    assert 0 < row.batch_all < row.batch_one / 1000
+
+
+def test_the_memory_of_play_is_measured_on_ever_other_games(monkeypatch):
+    from puzzleport.benchmark import speed
+
+    seeds = []
+
+    def play(*arguments, seed, **options):
+        seeds.append(seed)
+        return pp.rollout(*arguments, seed=seed, **options)
+
+    monkeypatch.setattr(speed, "rollout", play)
+    speed.memory("fifteen", "2x2", steps=30_000, sessions=1, pictures=64)
+    longest = seeds[len(seeds) - seeds[::-1].index(seeds[0]) - 1 :]  # what comes after the warm-up
+    assert len(longest) > 2
+    assert len(set(longest)) == len(longest)
 
 
 def test_a_measurement_of_no_time_makes_some_rounds_all_the_same():
@@ -329,7 +360,9 @@ def test_compare_in_every_form(run, tmp_path):
     for outside in ('src="http', 'href="http', "<link", "<script"):
         assert outside not in page
     assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
-    assert sum(line.startswith("|") for line in (tmp_path / "c.md").read_text().splitlines()) == 6
+    lines = [line for line in (tmp_path / "c.md").read_text().splitlines() if line.startswith("|")]
+    assert len(lines) == 6
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1  # or it is no table
     assert len(list(csv.DictReader((tmp_path / "c.csv").open()))) == 4
     first = (tmp_path / "c.svg").read_text()
     run("compare", "r.json", "--out", "c.svg", "--paper", "all", "--force")
@@ -804,6 +837,24 @@ def test_the_bar_of_a_film_ends_full(run, monkeypatch, frames, bar):
     assert re.findall(r"\d+/\d+", shown.getvalue())[-1] == bar
 
 
+def test_the_bar_of_an_evaluation_counts_the_episodes_of_all_settings(run, monkeypatch):
+    from rich.progress import Progress
+
+    done, update = [], Progress.update
+
+    def updated(bar, task_id, **options):
+        update(bar, task_id, **options)
+        done.append((bar.tasks[task_id].completed, bar.tasks[task_id].total))
+
+    monkeypatch.setattr(Progress, "update", updated)
+    run("evaluate", "--puzzle", "fifteen,net,flip", "--episodes", BLOCK + 5, "--max-steps", 5, "--threads", 1)
+    counts = [count for count, _ in done]
+    assert {total for _, total in done} == {3 * (BLOCK + 5)}
+    assert counts == sorted(counts)
+    assert len(set(counts)) >= 3
+    assert counts[-1] == 3 * (BLOCK + 5)
+
+
 def test_record_writes_mp4(run, tmp_path):
     pytest.importorskip("imageio_ffmpeg", reason="MP4 needs the extra video")
     run("record", "masked", "net", "2x2", "--seed", 1, "--frames", 10, "--mp4", "a.mp4")
@@ -830,12 +881,27 @@ def test_a_film_has_the_whole_picture_but_for_an_odd_line(tmp_path):
 def test_watch_without_a_terminal_tells_how_it_ended(run, policy):
     said = run("watch", policy, "fifteen", "2x2", "--seed", 1, "--where", "terminal").stdout
     assert "SOLVED" in said
+    assert said.splitlines()[-1] == "seed 1"
+
+
+def test_watch_tells_the_seed_that_it_drew_with_which_the_same_game_is_seen_again(run):
+    words = ("watch", "random", "samegame", "5x5c3s2", "--max-steps", 3, "--where", "terminal")
+    seen = [run(*words).stdout for _ in range(3)]
+    assert len(set(seen)) == 3
+    for said in seen:
+        assert run(*words, "--seed", said.split()[-1]).stdout == said
 
 
 def test_demo_is_short_and_names_what_it_wrote(run, tmp_path, monkeypatch):
     pytest.importorskip("PIL", reason="pictures need the extra record")
-    monkeypatch.setattr(sys, "argv", ["puzzleport"])  # it tells how to call it again
+    command = tmp_path / "bin" / "puzzleport"
+    command.parent.mkdir()
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
+    monkeypatch.setattr(sys, "argv", [str(command), "demo", "--out", "[red]shown"])
     said = run("demo", "--out", "[red]shown").stdout
+    assert "  puzzleport play bridges  " in said  # how to call it again
     assert len(said.splitlines()) < 20
     assert max(map(len, said.splitlines())) <= 100
     assert "40 of 40 solved by the expert" in said

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from threading import Barrier
+
 import pytest
 
 import puzzleport as pp
@@ -8,7 +10,7 @@ from puzzleport.benchmark.evaluation import BLOCK, MAX_EPISODES, evaluate
 from puzzleport.benchmark.evaluation_sets import SIZE, evalset
 from puzzleport.benchmark.instance_banks import generate
 from puzzleport.benchmark.paper import table
-from puzzleport.benchmark.playing import Playing
+from puzzleport.benchmark.playing import Block, Playing, _play_each
 from puzzleport.benchmark.results import Result, load, load_rows, save
 from puzzleport.benchmark.settings import settings
 from puzzleport.files import aside
@@ -44,6 +46,16 @@ def test_threads_change_no_number(policy):
     assert one == two
     assert 0 < one.summary()["success_percent"] < 100
     assert evaluate(policy, "samegame", "5x5c3s2", episodes=200, max_steps=300, seed=1).steps != one.steps
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_so_many_games_are_thought_about_at_once_as_there_are_threads(threads):
+    """Each waits for as many as may be under way."""
+    together = Barrier(threads, timeout=10)
+    block = Block(pp.Task("net", "2x2"), [*range(2 * threads)], threads)
+    outcome = _play_each(block, lambda session: ([], {"waited": together.wait()}))
+    waited = outcome.told["waited"]
+    assert sorted(waited) == sorted([*range(threads)] * 2)
 
 
 def test_a_policy_over_the_batch_plays_what_single_sessions_would():

@@ -63,6 +63,15 @@ def test_a_picture_of_nothing_but_margin_is_shown_whole(width, height):
 
 
 @pytest.mark.parametrize(
+    ("puzzle", "params"), [("unequal", "4de"), ("keen", "4de"), ("net", "5x4"), ("tents", "8x8de")]
+)
+def test_no_size_of_squares_is_left_out_where_a_side_has_four_and_more(puzzle, params):
+    session = pp.Session(puzzle, params, 1)
+    offered = [session.sketch(width, height).tile for width, height, *_ in terminal._sizes(session)]
+    assert offered == [*range(terminal.LEAST_TILE, terminal.MOST_TILE + 1)]
+
+
+@pytest.mark.parametrize(
     ("puzzle", "params"), [("solo", "3x3"), ("untangle", "10"), ("net", "5x4"), ("tents", "8x8de")]
 )
 def test_the_largest_board_that_fits_is_drawn(puzzle, params):

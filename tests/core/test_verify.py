@@ -73,6 +73,14 @@ def test_figures_weigh_steps_and_puzzles(tmp_path: Path) -> None:
     assert several.mean == pytest.approx(both.mean)
 
 
+def test_recordings_of_other_settings_are_not_weighed_together_in_any_order(tmp_path: Path) -> None:
+    two = [verify(recorded(tmp_path / f"{name}.jsonl.gz", "masked", puzzles=(name,))) for name in ("slant", "fifteen")]
+    more = [verify(recorded(tmp_path / "more.jsonl.gz", "masked", episodes=7, puzzles=("slant",)))]
+    for runs in ([two[0], two[1]], [two[1], two[0]], [two[0], two[0], two[1]], [two[0], *more], [*more, two[0]]):
+        with pytest.raises(ValueError, match="of different settings"):
+            scored(runs)
+
+
 def test_evaluate_records_goes_on_and_verifies(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl.gz"
     arguments = ["evaluate", "--policy", "masked", "--puzzle", "slant,net", "--episodes", "130", "--evalset", "v1"]
@@ -194,6 +202,16 @@ def test_a_thousand_tampered_recordings(tmp_path: Path) -> None:
                         session.act(action)
                     assert (int(session.status), session.steps) == (status, steps)
     assert refused > 500
+
+
+def test_a_folder_to_publish_to_is_refused_before_the_replay(tmp_path: Path) -> None:
+    folder = tmp_path / "folder.jsonl.gz"
+    folder.mkdir()
+    for force in ([], ["--force"]):
+        words = ["verify", str(tmp_path / "none.jsonl.gz"), "--publish", str(folder), *force]
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 2
+        assert "folder.jsonl.gz' is a directory" in done.output
 
 
 def test_what_a_file_says_is_quoted_as_it_stands(tmp_path: Path) -> None:
