@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ pytest.importorskip("mctx", reason="the extra mctx is not installed")
 import jax
 import jax.numpy as jnp
 from click.testing import CliRunner
+from rich.console import Console
 
 import puzzleport as pp
 from puzzleport.adapters import jax_alphazero, jax_muzero
@@ -157,15 +161,19 @@ def test_the_command_trains_and_evaluates(tmp_path):
     assert [row["steps"] for row in run["curve"]] == [steps]
 
 
-def test_the_ablation_makes_the_cells_that_are_missing(tmp_path):
+def test_the_ablation_makes_the_cells_that_are_missing(tmp_path, monkeypatch):
     """Three of four cells of a puzzle are there: one is trained, by the settings that its row tells."""
     table = tmp_path / "table.csv"
     lines = [f"cube,ppo,{limit},{repeats},0,x" for limit, repeats in ((10000, 0), (100000, 10), (100000, 0))]
     table.write_text("\n".join(["puzzle,algorithm,max_steps,max_repeats,seed,params", *lines]) + "\n")
     words = ["ablation", str(table), "--puzzle", "cube", "--steps", "2048", "--episodes", "2", "--runs", str(tmp_path)]
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, color_system="truecolor")
+    monkeypatch.setattr(importlib.import_module("puzzleport.cli.ablation"), "console", console)
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("cube 10,000 steps, 10 repeats: ")
+    said = shown.getvalue()
+    assert re.fullmatch(r"cube 10,000 steps, 10 repeats: [\d.]+% solved\n", said)  # plain, in a terminal too
     rows = read_rows(table)
     assert len(rows) == 4
     (made,) = [row for row in rows if row["command"]]
@@ -180,6 +188,7 @@ def test_the_ablation_makes_the_cells_that_are_missing(tmp_path):
     about = json.loads((tmp_path / "ppo-cube-10000-10-0" / "run.json").read_text())["about"]
     assert (about["max_steps"], about["max_repeats"]) == (10000, 10)
     assert CliRunner().invoke(main, words).output == ""  # nothing is left to do
+    assert shown.getvalue() == said
 
 
 def test_a_search_is_cut_off_where_the_task_is_and_another_game_begins():

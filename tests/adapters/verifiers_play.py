@@ -73,7 +73,7 @@ async def episodes(url: str, levels: list[str], names: list[str]) -> None:
             about = pp.spec(name)
             taskset = PuzzleConfig(id=ID, puzzle=name, params=getattr(about, f"{params}_params"), seed=5)
             task = next(iter(PuzzleTaskset(taskset)))
-            several = PuzzleEnv(PuzzleEnvConfig(taskset=taskset, max_turns=0))
+            several = PuzzleEnv(PuzzleEnvConfig(taskset=taskset))  # as many messages as it takes
             single = vf.SingleAgentEnv(
                 vf.SingleAgentEnvConfig(
                     taskset=taskset, agent={"harness": {"id": "null"}, "runtime": {"type": "subprocess"}}
