@@ -492,6 +492,17 @@ def test_searches_free_what_they_took():
     assert lib.pz_live_pools() == before
 
 
+def test_a_search_needs_no_other_world_where_no_action_changes_what_its_states_share(puzzle):
+    """One game for all of its states; only the first opening in Mines lays what all states after it share."""
+    session = pp.Session(puzzle, pp.spec(puzzle).easiest_params, seed=1)
+    gc.collect()
+    before = lib.pz_live_pools()
+    tree = search.Tree(session, seed=1)
+    tree.simulate(100, 50, stop=False)
+    assert tree.result.visits.sum() > 0
+    assert (lib.pz_live_pools() - before == 1) == (puzzle != "mines")
+
+
 def test_iterative_deepening_keeps_no_state_that_it_has_left_behind():
     """Thousands lie on the way, and the memory of a few games is enough."""
     session = pp.Session("net", "3x3", seed=1)
