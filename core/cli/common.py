@@ -224,7 +224,9 @@ class Options:
         show_default=True,
         help="What an agent sees.",
     )
-    seconds = click.option("--seconds", default=0.2, help="How long each figure is measured.")
+    seconds = click.option(
+        "--seconds", type=click.FloatRange(0, min_open=True), default=0.2, help="How long each figure is measured."
+    )
     threads = click.option("--threads", default=0, help="How many threads; 0 for all cores. The results are the same.")
     agent = click.argument("policy")
     deterministic = click.option(
