@@ -105,13 +105,6 @@ def _fail(message: str) -> None:
 # ---- kinds of arguments
 
 
-def _above_zero(context: click.Context, option: click.Parameter, number: float) -> float:
-    """The number, which must be above 0."""
-    if not number > 0:
-        raise ValueError(f"{option.opts[0]} is a number above 0, not {number:g}")
-    return number
-
-
 class PuzzleNames(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """``all``, or names of puzzles with commas between them."""
 
@@ -231,7 +224,7 @@ class Options:
         show_default=True,
         help="What an agent sees.",
     )
-    seconds = click.option("--seconds", default=0.2, callback=_above_zero, help="How long each figure is measured.")
+    seconds = click.option("--seconds", default=0.2, help="How long each figure is measured.")
     threads = click.option("--threads", default=0, help="How many threads; 0 for all cores. The results are the same.")
     agent = click.argument("policy")
     deterministic = click.option(

@@ -99,7 +99,6 @@ def run(tmp_path, monkeypatch):
         ("evaluate --policy policies_of_mine:absent", "cannot be loaded"),
         ("evaluate --policy policies_of_mine:nothing", "is not a function"),
         ("evaluate --policy policies_of_mine:outside --puzzle fifteen", "has the actions 0 to 3"),
-        ("bench --seconds 0 --puzzle fifteen", "--seconds is a number above 0, not 0"),
         ("evaluate --policy absent.zip", "no file absent.zip"),
         ("evaluate --policy broken.zip", "no model saved by Stable-Baselines3"),
         ("evaluate --evalset v9 --puzzle fifteen", "no evaluation set 'v9'"),
