@@ -131,16 +131,21 @@ def of(rows: list[Row], puzzle: str, level: str, recipe: str) -> list[Row]:
     return [row for row in rows if (row["puzzle"], row["level"], row["recipe"]) == (puzzle, level, recipe)]
 
 
+def papers(puzzle: str, params: str) -> dict[str, Row]:
+    """What the paper tells of its algorithms on a setting, by their names."""
+    return {
+        row["algorithm"]: row
+        for row in paper_table("results")
+        if row["puzzle"] == puzzle and pp.canonical_params(puzzle, row["params"]) == params
+    }
+
+
 def papers_best(puzzle: str, params: str) -> str:
     """The paper's agent with the fewest steps among those that solve the most."""
     found = [
         row
-        for row in paper_table("results")
-        if row["puzzle"] == puzzle
-        and pp.canonical_params(puzzle, row["params"]) == params
-        and row["algorithm"] != "Random"
-        and row["success_percent"]
-        and row["mean_successful_steps"]
+        for name, row in papers(puzzle, params).items()
+        if name != "Random" and row["success_percent"] and row["mean_successful_steps"]
     ]
     if not found:
         return "-"
@@ -261,16 +266,12 @@ def by_algorithm(rows: list[Row], level: str) -> str:
         "| the paper's algorithm | solved | mean steps within the bound |",
         "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
     ]
-    theirs = {
-        (row["puzzle"], pp.canonical_params(row["puzzle"], row["params"]), row["algorithm"]): row
-        for row in paper_table("results")
-    }
     for recipe in (*BASELINES, *RECIPES):
         found = {puzzle: seeds for puzzle in pp.puzzles() if (seeds := of(rows, puzzle, level, recipe))}
         if not found:
             continue
         name = PAPERS.get(recipe)
-        kept = [(theirs[puzzle, seeds[0]["params"], name], seeds[0]) for puzzle, seeds in found.items() if name]
+        kept = [(papers(puzzle, seeds[0]["params"])[name], seeds[0]) for puzzle, seeds in found.items() if name]
         solved = [float(row["success_percent"] or 0) for row, _ in kept]
         steps = [(row["mean_successful_steps"], float(own["bound"])) for row, own in kept]
         quick = sum(float(mean) <= bound for mean, bound in steps if mean)
