@@ -258,14 +258,26 @@ class Report:
     """Of the network, since the last step was played: 0 while it plays."""
 
 
+LOOKS = 2
+"""So many times in a row a run must be found perfect, as the model is saved, before it stops early."""
+
+
 class Keep(BaseCallback):
-    """Save the model from time to time with how far it is, and report, while it plays and while it learns."""
+    """Save the model from time to time with how far it is, and report, while it plays and while it learns.
+
+    With a bound, the training stops early: once the last 100 games were all solved within it, at several savings in a row.
+    """
 
     def __init__(
-        self, folder: Path, run: dict[str, Any], every: int, progress: Callable[[Report], None] | None
+        self,
+        folder: Path,
+        run: dict[str, Any],
+        every: int,
+        progress: Callable[[Report], None] | None,
+        bound: int | None = None,
     ) -> None:
         super().__init__()
-        self.folder, self.run, self.every, self.progress = folder, run, every, progress
+        self.folder, self.run, self.every, self.progress, self.bound = folder, run, every, progress, bound
         self._kept = run["steps_done"]
         self._began = time.process_time() - run.get("cpu", 0.0)
         self._updates = 0
@@ -280,9 +292,19 @@ class Keep(BaseCallback):
     def _on_step(self) -> bool:
         self._updates = 0
         if self.num_timesteps - self._kept >= self.every:
+            if self.bound is not None:
+                self._look(self.bound)
             self.keep()
         self.tell()
-        return True
+        return not self.run.get("finished")
+
+    def _look(self, bound: int) -> None:
+        """Count how often in a row all of the last games were solved within the bound."""
+        games, solved = self.model.ep_info_buffer or (), self.model.ep_success_buffer or ()
+        perfect = len(solved) == 100 and all(solved) and all(one["l"] <= bound for one in games)
+        self.run["perfect"] = self.run.get("perfect", 0) + 1 if perfect else 0
+        if self.run["perfect"] >= LOOKS:
+            self.run["finished"] = "the last 100 games were all solved within the bound, twice in a row"
 
     def _on_update(self, *about: object) -> None:
         self._updates += 1
@@ -320,6 +342,7 @@ def train(
     every: int = 50_000,
     resume: bool = False,
     settings: dict[str, Any] | None = None,
+    patience: bool = False,
     progress: Callable[[Report], None] | None = None,
     **options: Unpack[pp.TaskOptions],
 ) -> Path:
@@ -341,6 +364,7 @@ def train(
         every: the model is saved after so many steps.
         resume: go on with the run in the folder, with its seed where none is given.
         settings: of the algorithm, by the names that SB3 gives them.
+        patience: whether to stop early, once the last 100 games were all solved within the bound, at two savings in a row.
         progress: called with a ``Report`` after each step and during optimisation.
         options: those of ``puzzleport.Task``.
     """
@@ -356,7 +380,7 @@ def train(
     run, done = _begin_run(folder, algorithm, task, num_envs, given, resume)
     _check_settings(algorithm, given)
     target = folder / MODEL
-    if done >= steps:
+    if done >= steps or run.get("finished"):
         return target
     environment = sb3_vec_env(task, num_envs=num_envs)
     try:
@@ -371,7 +395,7 @@ def train(
                 model = kind(policy, environment, seed=seed, device=device, tensorboard_log=logs, **chosen)
         # SB3 seeds the environment with the network's seed. A run that goes on would meet the same puzzles again.
         environment.seed(pp.game_id.episode_seed(run["seed"], done))
-        keeper = Keep(folder, run, every, progress)
+        keeper = Keep(folder, run, every, progress, pp.optimal_steps(task.puzzle, task.params) if patience else None)
         try:
             model.learn(steps - done, callback=keeper, reset_num_timesteps=not done, tb_log_name=algorithm)
         finally:

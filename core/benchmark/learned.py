@@ -28,8 +28,19 @@ from .score import path_weighted, reference_steps
 Array = np.ndarray[Any, Any]
 EVALSET = "v1"
 BASELINES = ("random", "masked", "expert")
-SB3 = ("sb3-maskable-ppo", "sb3-ppo", "sb3-trpo", "sb3-a2c", "sb3-dqn", "sb3-qrdqn", "sb3-recurrent-ppo")
-"""The paper's algorithms, by Stable-Baselines3; recipes of these names train with its defaults, as the paper did."""
+_WIDE = ("n_steps=128", "batch_size=512", "learning_rate=0.001")
+"""With 64 games, a quarter of the time of the defaults: mini-batches are eight times as large, and the rate suits them."""
+_SMALL_LSTM = "\"policy_kwargs={'lstm_hidden_size': 64, 'shared_lstm': True, 'enable_critic_lstm': False}\""
+SB3: dict[str, dict[str, str | int | tuple[str, ...]]] = {
+    "sb3-maskable-ppo": {"num-envs": 64, "set": _WIDE, "patience": ""},
+    "sb3-ppo": {"num-envs": 64, "set": _WIDE, "patience": ""},
+    "sb3-trpo": {"num-envs": 64, "set": ("n_steps=128", "batch_size=1024"), "patience": ""},
+    "sb3-a2c": {"patience": ""},
+    "sb3-dqn": {},
+    "sb3-qrdqn": {"set": "\"policy_kwargs={'n_quantiles': 50}\""},
+    "sb3-recurrent-ppo": {"num-envs": 64, "set": (*_WIDE, "n_epochs=4", _SMALL_LSTM), "patience": ""},
+}
+"""The paper's algorithms, by Stable-Baselines3, and what differs from its defaults, with which the paper trained."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,7 @@ RECIPES = {
         8192,
         {"size": "tiny", "num-envs": 16, "max-steps": 100, "reward": "solved=1,failed=-0.1,step=-0.02", "every": 2048},
     ),
-    **{name: Recipe(name, 2_000_000, {"every": 20_000}) for name in SB3},
+    **{name: Recipe(name, 2_000_000, {**options, "every": 20_000}) for name, options in SB3.items()},
     "dagger-axial": Recipe("dagger", 300_000, {"network": "axial", "layers": 2, "width": 32}),
     "dagger-lines": Recipe(
         "dagger", 1_000_000, {"network": "lines", "layers": 2, "width": 32, "set": ("rounds=20", "batch=256")}

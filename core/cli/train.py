@@ -118,6 +118,12 @@ EVALSET = "v1"
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder of the run. With several puzzles or seeds, each has a folder in it.",
 )
+@click.option(
+    "--patience/--no-patience",
+    default=None,
+    help="Whether to stop early: when all games are solved within the bound, or in JAX when none is after half of the steps."
+    "  [default: in JAX yes, of SB3 no]",
+)
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
 @click.option("--episodes", default=PAPER_EPISODES, show_default=True, help="Of the evaluation at the end; 0 for none.")
 @Options.formats
@@ -169,7 +175,7 @@ def train(
 
 def _check_family(context: click.Context, algorithm: str) -> None:
     """An error about options that this algorithm does not have."""
-    others = ONLY_OWN | ({"device"} if algorithm == DREAMER else ONLY_DREAMER)
+    others = ONLY_OWN | ({"device", "patience"} if algorithm == DREAMER else ONLY_DREAMER)
     for name in ONLY_SB3 | ONLY_DREAMER if algorithm in OWN else others:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             told = next(one.opts[0] for one in context.command.params if one.name == name)
@@ -225,6 +231,7 @@ def _own(puzzle: str, params: str, folder: Path, progress: Any, options: dict[st
     if options["num_envs"] is not None:
         settings["num_envs"] = options["num_envs"]
     which = {"steps": options["steps"], "folder": folder, "resume": options["resume"], "settings": settings}
+    which["patience"] = options["patience"] is not False
     return train(options["algorithm"], setup, progress=progress, **which)
 
 
@@ -239,7 +246,9 @@ def _dreamer(puzzle: str, params: str, folder: Path, progress: Any, options: dic
     """Train with sheeprl."""
     from ..adapters.sheeprl import train
 
-    chosen = {name: value for name, value in options.items() if name not in {"algorithm", "device", *ONLY_OWN}}
+    chosen = {
+        name: value for name, value in options.items() if name not in {"algorithm", "device", "patience", *ONLY_OWN}
+    }
     for name, value in DREAMER_DEFAULTS.items():
         chosen[name] = value if chosen[name] is None else chosen[name]
     if chosen["rewards"] is None:
@@ -256,6 +265,7 @@ def _sb3(puzzle: str, params: str, folder: Path, progress: Any, options: dict[st
     chosen = {name: value for name, value in options.items() if name not in {"algorithm", *ONLY_OWN, *ONLY_DREAMER}}
     for name, value in SB3_DEFAULTS.items():
         chosen[name] = value if chosen[name] is None else chosen[name]
+    chosen["patience"] = bool(options["patience"])
     algorithm = SB3_NAMES[options["algorithm"]]
     return train(algorithm, puzzle, params, folder=folder, progress=progress, **chosen)
 

@@ -5,6 +5,7 @@ import itertools
 import json
 import pickle
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import torch
 import puzzleport as pp
 from puzzleport.adapters.sb3_train import (
     ALGORITHMS,
+    Keep,
     ModelPolicy,
     Report,
     _rollout_length,
@@ -400,6 +402,40 @@ def test_a_model_is_saved_after_so_many_steps(tmp_path):
         steps: steps // 12 * 12 for steps in range(2, 50, 2)
     }
     assert seen[-1] == (50, 50)
+
+
+def test_a_run_stops_early_when_it_is_perfect_twice_in_a_row(tmp_path):
+    """Random play solves the 2x2 Fifteen within its bound, so the first two looks at a hundred games are perfect."""
+    options = {"num_envs": 8, "every": 4000, "seed": 0, "settings": {"n_steps": 50, "learning_rate": 1e-3}}
+    long = train("a2c", "fifteen", "2x2", steps=24_000, folder=tmp_path / "long", **options)
+    assert load_model(long).num_timesteps == 24_000
+    assert "finished" not in json.loads((tmp_path / "long" / "run.json").read_text())
+    path = train("a2c", "fifteen", "2x2", steps=24_000, folder=tmp_path / "short", patience=True, **options)
+    told = json.loads((tmp_path / "short" / "run.json").read_text())
+    assert told["steps_done"] == load_model(path).num_timesteps < 24_000
+    assert told["finished"].startswith("the last 100 games")
+    before = path.read_bytes()
+    train("a2c", "fifteen", "2x2", steps=24_000, folder=tmp_path / "short", patience=True, resume=True, **options)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("lengths", "solved", "perfect"),
+    [
+        ([5] * 100, [True] * 100, 1),
+        ([5] * 99 + [6], [True] * 100, 0),
+        ([5] * 100, [True] * 99 + [False], 0),
+        ([5] * 99, [True] * 99, 0),
+    ],
+)
+def test_a_look_is_perfect_when_a_hundred_games_were_solved_within_the_bound(tmp_path, lengths, solved, perfect):
+    keeper = Keep(tmp_path, {"steps_done": 0}, 1, None, bound=5)
+    keeper.model = SimpleNamespace(ep_info_buffer=[{"l": one} for one in lengths], ep_success_buffer=solved)
+    keeper._look(5)
+    assert keeper.run["perfect"] == perfect
+    assert "finished" not in keeper.run
+    keeper._look(5)
+    assert ("finished" in keeper.run) == bool(perfect)
 
 
 def test_a_value_network_explores_as_it_did_at_the_end_of_its_training(tmp_path):
