@@ -23,6 +23,7 @@ import numpy as np
 import puzzleport as pp
 from puzzleport.adapters.jax import PuzzleEnv
 from puzzleport.agents import ExpertPolicy, network, published, sight
+from puzzleport.agents.token_sight import token_sight
 from puzzleport.benchmark.learned import expert_steps, instances, joined, sights, withheld
 from puzzleport.benchmark.results import as_csv
 from puzzleport.benchmark.score import path_weighted
@@ -139,7 +140,7 @@ class Model:
         columns: dict[str, Array] = {}
         if before is not None and before.layout == layout:
             self.shape, item, value = before.shape, before.weights["item"], before.weights["value"]
-            columns = {name: before.weights[name] for name in ("column", "compared") if name in before.weights}
+            columns = {name: before.weights[name] for name in ("column", "compared", "bit") if name in before.weights}
         elif setup.kind == "pixels":
             self.shape = network.Shape("pixels", 1, setup.width, network.PICTURE, network.PICTURE, 3)
             item = value = np.zeros(0, np.int32)
@@ -149,6 +150,10 @@ class Model:
             item, value = seen.item, seen.value
             self.shape = network.Shape("relative", setup.layers, setup.width, *seen.board)
             columns = {"column": seen.column, "compared": seen.compared}
+        elif setup.kind == "tokens":
+            item, value, bit, board = token_sight(task.puzzle, task.params)
+            self.shape = network.Shape("tokens", setup.layers, setup.width, *board)
+            columns = {"bit": bit}
         elif setup.kind in ("axial", "lines"):
             item, value, board = network.cells_sight(layout, found)
             self.shape = network.Shape(setup.kind, setup.layers, setup.width, *board)
@@ -166,12 +171,11 @@ class Model:
 
     def _on(self, task: pp.Task) -> Model:
         """The same network on a board of another size."""
-        column, compared = (np.asarray(self.sight[name]) for name in ("column", "compared"))
-        seen = sight.on(task.puzzle, task.params, column, compared)
+        arrays, board = published.seen_on(self.shape.kind, task.puzzle, task.params, self.sight)
         other = copy(self)
         other.setup, other.layout = replace(self.setup, task=task, withhold=0.0, also=()), task.layout
-        other.shape = replace(self.shape, height_cells=seen.board[0], width_cells=seen.board[1])
-        other.sight = {**self.sight, "item": jnp.asarray(seen.item), "value": jnp.asarray(seen.value)}
+        other.shape = replace(self.shape, height_cells=board[0], width_cells=board[1])
+        other.sight = {**self.sight, **{name: jnp.asarray(one) for name, one in arrays.items()}}
         return other
 
     def numbers(self, observation: Any) -> jax.Array:  # noqa: ANN401 (fields, or pictures)
@@ -429,8 +433,8 @@ def train(
         raise ValueError("training takes at least one step")
     if setup.kind == "pixels" and (algorithm != "ppo" or setup.withhold):
         raise ValueError("pictures are for ppo alone, and without instances that are withheld")
-    if setup.also and (algorithm != "dagger" or setup.kind != "relative"):
-        raise ValueError("boards of other sizes are for dagger alone, and for a relative network")
+    if setup.also and (algorithm != "dagger" or setup.kind not in network.ANY_SIZE):
+        raise ValueError("boards of other sizes are for dagger alone, and for a network of relative cells or of tokens")
     module = import_module(f"puzzleport.adapters.jax_{algorithm}")
     chosen = _settings(module.Settings, settings or {})
     about = {"algorithm": algorithm, **_told(setup), "steps": steps, "settings": asdict(chosen)}

@@ -15,6 +15,7 @@ import numpy as np
 from . import _native, agents
 from .agents.published import Agent
 from .benchmark import recording
+from .errors import UnknownOption
 
 POLICY_FORMAT = "puzzleport policy 1"
 # Nothing but what we serve, and no code but that of our files: recordings come from anywhere.
@@ -30,6 +31,10 @@ TYPES = {
     ".wasm": "application/wasm",
     ".json": "application/json",
 }
+
+
+PLAYED = ("dense", "axial", "lines")
+"""The networks that ``web/policy.js`` has."""
 
 
 def web_folder() -> Path:
@@ -48,6 +53,8 @@ def web_folder() -> Path:
 
 def as_policy(agent: Agent) -> dict[str, Any]:
     """A trained agent in the form that ``web/policy.js`` plays."""
+    if agent.shape.kind not in PLAYED:
+        raise UnknownOption(f"the pages play networks of the kinds {', '.join(PLAYED)}, not {agent.shape.kind}")
     shape = {name: int(agent.about[name]) for name in ("layers", "width", "height_cells", "width_cells", "features")}
     about = {
         "puzzle": agent.puzzle,

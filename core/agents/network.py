@@ -1,7 +1,8 @@
 """The networks of trained agents: one definition, which NumPy plays with and JAX trains.
 
 What a network sees is a vector of zeros and ones. Let ``numbers`` be all fields of an observation in the order of the layout,
-each flattened row by row. Entry i of the vector is 1 where ``numbers[item[i]] == value[i]``, else 0.
+each flattened row by row. Entry i of the vector is 1 where ``numbers[item[i]] == value[i]``, else 0. Where a network has ``bit``
+too, and ``bit[i]`` is not -1, the entry is that bit of ``numbers[item[i]] - value[i]``, an int32 whose bit 31 is its sign.
 
 ``dense``: hidden layers of ``relu(x @ weight + bias)``, then a policy and a value, which are linear.
 
@@ -14,6 +15,10 @@ of the time, and what a row as a whole must be like, such as Unruly's balance of
 ``relative``: the same, but a cell is not told by its number: it knows on which side of the cursor it is and whether at the rim,
 and attention knows how far apart two cells are. So the weights fit boards of any size; ``sight.py`` says what is seen of one.
 The policy reads the cell at the cursor, the mean of its row and of its column, and the mean of all cells.
+
+``tokens`` sees a sequence of tokens, as ``encode/tokens.py`` has them; ``token_sight.py`` says what of each. In a block every
+token attends to all others. The policy reads the last token, which holds what is of no cell, and the mean of all. So it reads
+what is no grid too, and its weights fit any number of tokens.
 
 ``pixels`` sees a picture of the board instead: numbers from 0 to 255, row by row. Two convolutions, whose squares do not
 overlap, then a hidden layer.
@@ -50,7 +55,7 @@ class Shape:
     """What a network is, beside its weights."""
 
     kind: str
-    """``dense``, ``axial``, ``lines``, ``relative`` or ``pixels``."""
+    """One of ``KINDS``."""
     layers: int
     """Hidden layers, or blocks."""
     width: int
@@ -58,7 +63,8 @@ class Shape:
     height_cells: int = 0
     width_cells: int = 0
     features: int = 0
-    """Of each cell: the vector begins with those of all cells, row by row; the last two tell row and column of the cursor."""
+    """Of each cell: the vector begins with those of all cells, row by row; of ``axial`` and ``lines`` the last two tell row and
+    column of the cursor. A sequence of tokens is a board of one row."""
 
 
 def numbers(layout: Layout, fields: Mapping[str, Array], xp: Any = np) -> Array:  # noqa: ANN401 (numpy or jax.numpy)
@@ -72,7 +78,13 @@ def numbers(layout: Layout, fields: Mapping[str, Array], xp: Any = np) -> Array:
 
 def look(weights: Weights, of: Array, xp: Any = np) -> Array:  # noqa: ANN401 (numpy or jax.numpy)
     """What the network sees of ``numbers``: a boolean vector for each game."""
-    return xp.take(of, weights["item"], axis=-1) == weights["value"]
+    taken = xp.take(of, weights["item"], axis=-1)
+    same = taken == weights["value"]
+    if "bit" not in weights:
+        return same
+    bit = weights["bit"]
+    one = (taken - weights["value"]) >> xp.maximum(bit, 0) & 1
+    return xp.where(bit < 0, same, one == 1)
 
 
 def forward(shape: Shape, weights: Weights, seen: Array, xp: Any = np) -> tuple[Array, Array]:  # noqa: ANN401
@@ -146,16 +158,27 @@ def _rim(height: int, width: int) -> Array:
     return np.stack(sides, -1).astype(np.float32)
 
 
-_FIRST = {"axial": _cells, "lines": _cells, "relative": _relative_cells, "pixels": _squares}
+def _tokens(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa: ANN401
+    """The last token and the mean of all, after the blocks."""
+    tokens = x.reshape(*x.shape[:-1], shape.height_cells, shape.width_cells, shape.features)
+    x = _blocks(shape, weights, linear(weights, "cell", tokens), xp)
+    return xp.concatenate([x[..., -1, -1, :], x.mean((-2, -3))], axis=-1)
+
+
+_FIRST = {"axial": _cells, "lines": _cells, "relative": _relative_cells, "tokens": _tokens, "pixels": _squares}
 """What comes before the last hidden layer, by the kind of network."""
+KINDS = ("dense", *_FIRST)
+ANY_SIZE = ("relative", "tokens")
+"""Those whose weights fit boards of any size."""
 
 
 def _blocks(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa: ANN401
     along = _pass if shape.kind == "lines" else _attend
     for block in range(shape.layers):
         x = x + along(weights, f"block.{block}.row", _norm(x, xp), xp)
-        turned = xp.swapaxes(_norm(x, xp), -2, -3)
-        x = x + xp.swapaxes(along(weights, f"block.{block}.column", turned, xp), -2, -3)
+        if shape.kind != "tokens":
+            turned = xp.swapaxes(_norm(x, xp), -2, -3)
+            x = x + xp.swapaxes(along(weights, f"block.{block}.column", turned, xp), -2, -3)
         inside = xp.maximum(linear(weights, f"block.{block}.inside", _norm(x, xp)), 0)
         x = x + linear(weights, f"block.{block}.outside", inside)
     return _norm(x, xp)
@@ -214,14 +237,14 @@ def initial(shape: Shape, actions: int, seen: int, random: np.random.Generator) 
     elif shape.kind != "dense":
         board = shape.height_cells, shape.width_cells
         linear("cell", shape.features, width, 1.0)
-        if shape.kind != "relative":
+        if shape.kind not in ANY_SIZE:
             linear("rest", seen - board[0] * board[1] * shape.features, width, 1.0)
             found["place"] = (0.1 * random.normal(size=(*board, width))).astype(np.float32)
-        else:
+        elif shape.kind == "relative":
             linear("side", 4, width, 1.0)
             found["rim"] = (0.5 * random.normal(size=(4, width))).astype(np.float32)
         for block in range(shape.layers):
-            for way, cells in (("row", board[1]), ("column", board[0])):
+            for way, cells in (("row", board[1]), ("column", board[0]))[: 1 if shape.kind == "tokens" else 2]:
                 if shape.kind == "lines":
                     linear(f"block.{block}.{way}.in", cells * width, cells * width, 2**0.5)
                     linear(f"block.{block}.{way}.out", cells * width, cells * width, 0.3)

@@ -16,8 +16,8 @@ A file of weights has the format of https://github.com/huggingface/safetensors: 
 has ``{"dtype": "F16" or "I32", "shape": [...], "data_offsets": [first byte, byte after the last]}``, counted from the end of the
 header. ``"__metadata__"`` holds texts: ``puzzle``, ``params``, ``actions`` (names with spaces between them), ``masked`` (``1``
 where actions that change nothing are left out), ``temperature`` (the logits are divided by it; with ``0`` the largest one wins),
-and the network: ``kind`` (``dense``, ``axial``, ``relative`` or ``pixels``), ``layers``, ``width``, ``height_cells``,
-``width_cells``, ``features``. ``network.py`` says in a page how logits follow from these.
+and the network: ``kind`` (one of ``network.KINDS``), ``layers``, ``width``, ``height_cells``, ``width_cells``, ``features``.
+``network.py`` says in a page how logits follow from these.
 
 To run a ``dense`` one: ``x[i] = numbers[item[i]] == value[i]``, where ``numbers`` are all fields of an observation in order; for
 each layer k from 0 ``x = max(0, x @ hidden.k.weight + hidden.k.bias)``; ``logits = x @ policy.weight + policy.bias``.
@@ -42,6 +42,7 @@ from ..files import aside
 from ..puzzle_spec import canonical_params, layout, spec
 from ..session import Observation, Session
 from . import network, sight
+from .token_sight import token_sight
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -114,20 +115,15 @@ class Agent:
         return twin
 
     def on(self, params: str) -> Agent:
-        """The same agent on a board of another size, which only a ``relative`` network can play."""
-        if self.shape.kind != "relative":
-            raise UnknownOption(
-                f"the network of this agent is {self.shape.kind}: it fits {self.puzzle} {self.params} alone"
-            )
-        params = canonical_params(self.puzzle, params)
-        if len(sight.read_board(self.puzzle, params).columns) != len(
-            sight.read_board(self.puzzle, self.params).columns
-        ):
+        """The same agent on a board of another size, which only networks of ``network.ANY_SIZE`` can play."""
+        kind, params = self.shape.kind, canonical_params(self.puzzle, params)
+        if kind not in network.ANY_SIZE:
+            raise UnknownOption(f"the network of this agent is {kind}: it fits {self.puzzle} {self.params} alone")
+        if _seen_of_each(kind, self.puzzle, params) != _seen_of_each(kind, self.puzzle, self.params):
             raise UnknownOption(f"{self.puzzle} {params:.80} is seen otherwise than {self.params}")
-        seen = sight.on(self.puzzle, params, self.weights["column"], self.weights["compared"])
-        height, width, _ = seen.board
+        arrays, (height, width, _) = seen_on(kind, self.puzzle, params, self.weights)
         about = {**self.about, "params": params, "height_cells": str(height), "width_cells": str(width)}
-        return Agent(about, {**self.weights, "item": seen.item, "value": seen.value}, temperature=self.temperature)
+        return Agent(about, {**self.weights, **arrays}, temperature=self.temperature)
 
     def check(self, task: Task) -> None:
         """An error where it was trained on something else."""
@@ -188,6 +184,31 @@ class Agent:
             return np.asarray(np.arange(logits.shape[-1]) == logits.argmax(-1)[..., None], np.float64)
         chances = np.exp((logits - logits.max(-1, keepdims=True)).astype(np.float64) / self.temperature)
         return np.asarray(chances / chances.sum(-1, keepdims=True))
+
+
+def _seen_of_each(kind: str, puzzle: str, params: str) -> int:
+    """How much there is to see of each cell or token."""
+    if kind == "tokens":
+        return token_sight(puzzle, params).board[-1]
+    return len(sight.read_board(puzzle, params).columns)
+
+
+def seen_on(
+    kind: str, puzzle: str, params: str, known: Mapping[str, Array]
+) -> tuple[dict[str, Array], tuple[int, int, int]]:
+    """What a network of any size sees on a board: the arrays that are its own there, and height, width and features.
+
+    Args:
+        kind: one of ``network.ANY_SIZE``.
+        puzzle: its name.
+        params: of the board.
+        known: what it sees on another board.
+    """
+    if kind == "tokens":
+        tokens = token_sight(puzzle, params)
+        return {"item": tokens.item, "value": tokens.value, "bit": tokens.bit}, tokens.board
+    cells = sight.on(puzzle, params, np.asarray(known["column"]), np.asarray(known["compared"]))
+    return {"item": cells.item, "value": cells.value}, cells.board
 
 
 def draw(chances: Array, random: np.random.Generator) -> Array:

@@ -87,6 +87,12 @@ RECIPES = {
         100_000,
         {"network": "relative", "layers": 2, "width": 32, "set": ("rounds=6", "updates=300", "batch=128")},
     ),
+    "dagger-tokens": Recipe(
+        "dagger",
+        100_000,
+        {"network": "tokens", "layers": 2, "width": 32, "set": ("rounds=6", "updates=300", "batch=128")},
+    ),
+    "ppo-tokens": Recipe("ppo", 600_000, {"network": "tokens", "layers": 2, "width": 32, "set": "num_envs=128"}),
     "dagger-sizes": Recipe(
         "dagger",
         200_000,

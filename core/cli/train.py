@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..agents.network import PICTURE
+from ..agents.network import KINDS, PICTURE
 from ..agents.sight import larger
 from ..benchmark.evaluation import evaluate as measure
 from ..benchmark.evaluation_sets import SIZE
@@ -64,7 +64,7 @@ EVALSET = "v1"
 @click.option("--mask/--no-mask", default=True, help="Whether actions that change nothing are left out (in JAX).")
 @click.option(
     "--network",
-    type=click.Choice(["dense", "axial", "lines", "relative", "pixels"]),
+    type=click.Choice(KINDS),
     default="dense",
     help="Of those in JAX.",
 )
@@ -77,7 +77,7 @@ EVALSET = "v1"
 @click.option(
     "--also",
     metavar="PARAMS[,PARAMS...]",
-    help="Learn from boards of these sizes too; larger for the next larger ones (dagger with a relative network).",
+    help="Learn from boards of these sizes too; larger for the next larger ones (dagger with relative or tokens).",
 )
 @click.option("--from", "start", help="A .safetensors file of an agent to start from (in JAX).")
 @click.option(

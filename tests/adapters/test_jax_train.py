@@ -101,7 +101,7 @@ def test_an_interrupted_run_ends_with_the_same_weights_as_one_that_was_not(tmp_p
     assert train(algorithm, this(), folder=tmp_path / "cut", resume=True, **options) == again
 
 
-@pytest.mark.parametrize("kind", ["dense", "axial", "lines", "relative"])
+@pytest.mark.parametrize("kind", ["dense", "axial", "lines", "relative", "tokens"])
 def test_numpy_and_jax_say_the_same(kind):
     model = Model(setup("solo", "2x2", kind=kind))
     weights = {name: np.asarray(one) for name, one in {**model.initial, **model.sight}.items()}
@@ -323,6 +323,23 @@ def test_an_agent_plays_boards_larger_than_it_was_trained_on(tmp_path, monkeypat
         assert session.mask()[agent.on("5x4c3s2")(session)]
     result = CliRunner().invoke(main, [*words, "--withhold", "0.2"])
     assert "--withhold and --test exclude each other" in result.output
+
+
+def test_an_agent_that_sees_tokens_plays_what_is_no_grid_and_other_sizes_of_it(tmp_path):
+    task = setup("untangle", "4", kind="tokens", layers=1, also=("5",))
+    settings = {"rounds": 1, "updates": 3, "batch": 8, "num_envs": 8}
+    agent = published.read(train("dagger", task, steps=200, folder=tmp_path / "run", settings=settings))
+    assert agent.shape.kind == "tokens"
+    small, large = agent.on("4"), agent.on("6")
+    assert {name for name in agent.weights if not np.array_equal(agent.weights[name], large.weights[name])} == {
+        "item", "value", "bit",
+    }  # fmt: skip
+    with pp.Session("untangle", "4", seed=1) as session:
+        assert np.array_equal(agent.probabilities(session), small.probabilities(session))
+    with pp.Session("untangle", "6", seed=1) as session:
+        assert session.mask()[large(session)]
+    again = Model(setup("untangle", "4", kind="tokens", start=str(tmp_path / "run" / "best.safetensors")))
+    assert np.array_equal(again.sight["bit"], agent.weights["bit"])
 
 
 def test_boards_of_several_sizes_have_equal_shares_and_are_all_validated(tmp_path):

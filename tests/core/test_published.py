@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import puzzleport as pp
 from puzzleport.agents import network, published, sight
+from puzzleport.agents.token_sight import token_sight
 from puzzleport.benchmark.evaluation import evaluate
 from puzzleport.benchmark.evaluation_sets import evalset
 from puzzleport.benchmark.learned import (
@@ -34,6 +35,7 @@ from puzzleport.benchmark.learned import (
 )
 from puzzleport.cli import main
 from puzzleport.cli.agents import check
+from puzzleport.encode.tokens import Tokens
 
 from ..conftest import solved_alone
 
@@ -298,7 +300,7 @@ def test_fresh_layers_keep_the_length_of_what_they_are_given():
     assert np.allclose(wide @ wide.T, 2 * np.eye(8), atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["dense", "axial", "lines", "relative", "pixels"])
+@pytest.mark.parametrize("kind", network.KINDS)
 def test_every_fresh_layer_is_orthogonal_and_tells_inputs_apart(kind):
     random = np.random.default_rng(0)
     shape = network.Shape(kind, 2, 8, 12, 12, 3)
@@ -641,6 +643,12 @@ def plain_layers(weights, name, line):
     return (inside @ weights[f"{name}.out.weight"] + weights[f"{name}.out.bias"]).reshape(line.shape)
 
 
+def plain_inside(weights, name, x):
+    """The two layers through which each cell passes alone."""
+    inside = np.maximum(x @ weights[f"{name}.inside.weight"] + weights[f"{name}.inside.bias"], 0)
+    return inside @ weights[f"{name}.outside.weight"] + weights[f"{name}.outside.bias"]
+
+
 @pytest.mark.parametrize("kind", ["axial", "lines", "relative"])
 def test_cells_look_along_their_rows_and_then_along_their_columns(kind):
     """By plain loops: what a cell is, two blocks, what is at the cursor, and means; for three games in random states."""
@@ -672,10 +680,7 @@ def test_cells_look_along_their_rows_and_then_along_their_columns(kind):
             x = x + np.stack([along(weights, f"block.{block}.row", plain_norm(x)[i]) for i in range(height)])
             turned = [along(weights, f"block.{block}.column", plain_norm(x)[:, j]) for j in range(width)]
             x = x + np.stack(turned, axis=1)
-            inside = np.maximum(
-                plain_norm(x) @ weights[f"block.{block}.inside.weight"] + weights[f"block.{block}.inside.bias"], 0
-            )
-            x = x + inside @ weights[f"block.{block}.outside.weight"] + weights[f"block.{block}.outside.bias"]
+            x = x + plain_inside(weights, f"block.{block}", plain_norm(x))
         x = plain_norm(x)
         if kind != "relative":
             parts = [sum(x[i, j] * cells[i, j, -2] * cells[i, j, -1] for i in range(height) for j in range(width))]
@@ -686,6 +691,116 @@ def test_cells_look_along_their_rows_and_then_along_their_columns(kind):
                 (x * column[..., None]).sum((0, 1)) / height,
             ]
         told = np.concatenate([*parts, x.reshape(-1, size).mean(0)])
+        expected = np.maximum(told @ weights["hidden.0.weight"] + weights["hidden.0.bias"], 0)
+        assert expected.max() > 0.1
+        np.testing.assert_allclose(ours, expected, rtol=1e-3, atol=1e-4)
+
+
+# ---- tokens
+
+
+@pytest.mark.parametrize("puzzle", pp.puzzles())
+def test_tokens_tell_every_number_of_the_board_and_of_which_group_they_are(puzzle):
+    """On the boards of both levels the features of a token have the same meaning, and no number is lost or told twice."""
+    about = pp.spec(puzzle)
+    features = set()
+    for params in (about.easiest_params, about.human_params):
+        seen = token_sight(puzzle, params)
+        task = pp.Task(puzzle, params)
+        encoder = Tokens(task)
+        assert seen.board[:2] == (1, encoder.length)
+        features.add(seen.board[2])
+        with task.session(1) as session:
+            for key in range(20):
+                session.step(key % len(session.actions))
+            of = network.numbers(session.layout, session.observe())
+            plain = encoder.tokens(session.observe())
+        look = network.look({"item": seen.item, "value": seen.value, "bit": seen.bit}, of).reshape(seen.board[1:])
+        item, value, bit = (one.reshape(seen.board[1:]) for one in (seen.item, seen.value, seen.bit))
+        told = {}
+        for token, feature in np.argwhere((bit >= 0) & (bit < 31)).tolist():
+            at, place = item[token, feature], (token, bit[token, feature])
+            total, places = told.setdefault(at, (value[token, feature], []))
+            told[at] = total + (int(look[token, feature]) << place[1]), [*places, place]
+        assert sorted(told) == list(range(len(of)))
+        for at, (total, places) in told.items():
+            assert total == of[at]
+            assert len({token for token, _ in places}) == 1
+            assert [bit for _, bit in places] == list(range(len(places)))
+        # Tokens of one group, and of no other, have one and the same feature that all of them have always.
+        groups = plain[:, 4 : 4 + 1 + max(part.group for part in encoder.parts)]
+        always = (bit == 31) & (value == 2**30)
+        for group in groups.T:
+            assert any(np.array_equal(always[:, feature], group == 1) for feature in range(seen.board[2]))
+        assert np.array_equal(look[always], np.ones(always.sum()))
+    assert len(features) == 1
+
+
+def test_a_token_knows_its_place_from_both_ends_and_whether_the_cursor_is_there():
+    seen = token_sight("net", "3x5")  # three columns, five rows; the last token is of no cell
+    with pp.Session("net", "3x5", seed=3) as session:
+        for key in ("DOWN", "DOWN", "RIGHT"):
+            session.step(key)
+        at = [int(session.observe()[name]) for name in ("cursor_y", "cursor_x")]
+        of = network.numbers(session.layout, session.observe())
+    look = network.look({"item": seen.item, "value": seen.value, "bit": seen.bit}, of).reshape(seen.board[1:])
+    bit = seen.bit.reshape(seen.board[1:])
+    here = [feature for feature in range(seen.board[2]) if (bit[:15, feature] == -1).all() and look[:15, feature].any()]
+    columns, rows = (look[:15, feature].reshape(5, 3) for feature in here)
+    assert np.array_equal(rows, np.repeat(np.arange(5) == at[0], 3).reshape(5, 3))
+    assert np.array_equal(columns, np.tile(np.arange(3) == at[1], (5, 1)))
+    assert not look[15, here].any()
+    constant = {tuple(look[:15, feature]) for feature in range(seen.board[2]) if (bit[:15, feature] == 31).any()}
+    down, across = np.indices((5, 3)).reshape(2, -1)
+    for place in (down, 4 - down, across, 2 - across):
+        for which in range(int(place.max()).bit_length()):
+            assert tuple(place >> which & 1 == 1) in constant
+
+
+def test_untangles_points_and_the_lines_between_them_know_which_point_is_chosen():
+    seen = token_sight("untangle", "4")
+    with pp.Session("untangle", "4", seed=1) as session:
+        session.step("LEFT")
+        chosen = int(session.observe()["cursor_point"])
+        of = network.numbers(session.layout, session.observe())
+    look = network.look({"item": seen.item, "value": seen.value, "bit": seen.bit}, of).reshape(seen.board[1:])
+    bit, value = (one.reshape(seen.board[1:]) for one in (seen.bit, seen.value))
+    here = look & (bit == -1) & (value < 4)
+    assert here[:4].any(1).tolist() == [point == chosen for point in range(4)]
+    pairs = here[4:20].sum(1).reshape(4, 4)
+    assert pairs.tolist() == [[(i == chosen) + (j == chosen) for j in range(4)] for i in range(4)]
+    assert not here[20].any()
+
+
+def test_bits_are_of_whole_numbers_of_either_sign():
+    of = np.array([[5, -1, 1000]], np.int32)
+    item, value, bit = (
+        np.array([0, 0, 0, 1, 1, 1, 2, 2]),
+        np.array([0, 0, 5, -1, 0, -1, 1000, 1001]),
+        [0, 1, -1, 0, 31, -1, 31, 31],
+    )
+    seen = network.look({"item": item, "value": value, "bit": np.array(bit)}, of)
+    assert seen.tolist() == [[True, False, True, False, True, True, False, True]]
+
+
+def test_every_token_attends_to_all_in_each_block():
+    """By plain loops, for three games: what a token is, two blocks, the last token and the mean of all."""
+    count, features, size = 5, 7, 8
+    shape, random = network.Shape("tokens", 2, size, 1, count, features), np.random.default_rng(2)
+    weights = {
+        name: one + random.normal(scale=0.2, size=one.shape)
+        for name, one in network.initial(shape, 4, count * features, random).items()
+    }
+    assert not any("column" in name or "near" in name for name in weights)
+    games = random.integers(2, size=(3, count * features)).astype(bool)
+    found = network.represent(shape, weights, games)
+    for game, ours in zip(games.astype(float), found, strict=True):
+        x = game.reshape(count, features) @ weights["cell.weight"] + weights["cell.bias"]
+        for block in range(2):
+            x = x + plain_attention(weights, f"block.{block}.row", plain_norm(x))
+            x = x + plain_inside(weights, f"block.{block}", plain_norm(x))
+        x = plain_norm(x)
+        told = np.concatenate([x[-1], x.mean(0)])
         expected = np.maximum(told @ weights["hidden.0.weight"] + weights["hidden.0.bias"], 0)
         assert expected.max() > 0.1
         np.testing.assert_allclose(ours, expected, rtol=1e-3, atol=1e-4)

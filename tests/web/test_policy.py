@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import puzzleport as pp
-from puzzleport.agents import network, published
+from puzzleport.agents import network, published, sight
+from puzzleport.agents.token_sight import token_sight
 from puzzleport.cli import main
 
 HERE = Path(__file__).parent
@@ -23,7 +24,7 @@ def made(kind, path):
     puzzle, params = "tents", "4x4de"
     random = np.random.default_rng(1)
     layout = pp.puzzle_spec.layout(puzzle, params)
-    samples = []
+    samples, more = [], {}
     for seed in range(40):
         session = pp.Session(puzzle, params, seed)
         for _ in range(25):
@@ -32,12 +33,18 @@ def made(kind, path):
     if kind == "dense":
         item, value = network.dense_sight(layout, np.array(samples))
         shape = network.Shape("dense", 2, 32)
+    elif kind == "tokens":
+        item, value, more["bit"], cells = token_sight(puzzle, params)
+        shape = network.Shape(kind, 2, 16, *cells)
+    elif kind == "relative":
+        item, value, more["column"], more["compared"], cells = sight.choose(puzzle, params, {params: np.array(samples)})
+        shape = network.Shape(kind, 2, 16, *cells)
     else:
         item, value, cells = network.cells_sight(layout, np.array(samples))
         shape = network.Shape(kind, 2, 16, *cells)
     weights = network.initial(shape, len(session.actions), len(item), random)
     weights["policy.weight"] = weights["policy.weight"] * 200
-    weights |= {"item": item, "value": value}
+    weights |= {"item": item, "value": value, **more}
     published.write(path, shape, weights, puzzle=puzzle, params=params, actions=session.actions)
     return path
 
@@ -72,6 +79,15 @@ def test_a_published_agent_gives_the_same_actions(module, node, tmp_path, name):
     done = CliRunner().invoke(main, ["export", name, "--out", str(tmp_path / "policy.json")])
     assert not done.exit_code, done.output
     compare(node, module, pp.agents.load(*name.rsplit("-", 1)), tmp_path / "policy.json")
+
+
+@pytest.mark.parametrize("kind", ["relative", "tokens"])
+def test_a_network_that_the_pages_do_not_have_is_refused(tmp_path, kind):
+    path = made(kind, tmp_path / "agent.safetensors")
+    done = CliRunner().invoke(main, ["export", str(path), "--out", str(tmp_path / "policy.json")])
+    assert (done.exit_code, done.output.count("\n")) == (2, 1)
+    assert f"dense, axial, lines, not {kind}" in done.output
+    assert not (tmp_path / "policy.json").exists()
 
 
 def test_an_export_needs_a_model():
