@@ -15,6 +15,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import puzzleport as pp
@@ -288,13 +289,55 @@ def by_algorithm(rows: list[Row], level: str) -> str:
 
 def _mean(found: dict[str, list[Row]], name: str) -> float:
     """A figure's mean over puzzles, of each the mean over its seeds."""
-    return sum(sum(float(row[name]) for row in seeds) / len(seeds) for seeds in found.values()) / len(found)
+    return fmean(fmean(float(row[name]) for row in seeds) for seeds in found.values())
+
+
+def _mean_steps(seeds: list[Row]) -> float | None:
+    """Of the games that were solved, the mean over the seeds that solved any."""
+    steps = [float(row["own_steps"]) for row in seeds if row["own_steps"]]
+    return fmean(steps) if steps else None
 
 
 def _within_on_average(seeds: list[Row]) -> bool:
     """The paper's measure: games that are solved take at most the bound on average, however few they are."""
-    steps = [float(row["own_steps"]) for row in seeds if row["own_steps"]]
-    return bool(steps) and sum(steps) / len(steps) <= float(seeds[0]["bound"])
+    steps = _mean_steps(seeds)
+    return steps is not None and steps <= float(seeds[0]["bound"])
+
+
+def by_setting(rows: list[Row], human: list[Row]) -> str:
+    """The paper's whole table again: on each of its settings what our agents reach, and below it what the paper's do."""
+    lines = [f"| puzzle | bound | {' | '.join(PAPERS)} |", "| --- | ---: |" + " ---: |" * len(PAPERS)]
+    done = 0
+    settings = dict.fromkeys((row["puzzle"], row["params"]) for row in paper_table("results"))
+    for puzzle, told in settings:
+        params = pp.canonical_params(puzzle, told)
+        theirs, cells = papers(puzzle, params), []
+        for recipe, name in PAPERS.items():
+            seeds = [
+                row
+                for row in (*rows, *human)
+                if (row["puzzle"], row["params"], row["recipe"]) == (puzzle, params, recipe)
+            ]
+            done += bool(seeds)
+            cells.append(f"{_ours(seeds)}<br>*{_theirs(theirs[name])}*")
+        lines.append(f"| {puzzle} {params} | {pp.optimal_steps(puzzle, params):,} | {' | '.join(cells)} |")
+    return "\n".join(lines) + f"\n\n{done} of {len(settings) * len(PAPERS)} cells were run."
+
+
+def _ours(seeds: list[Row]) -> str:
+    """Mean steps of solved games, how many are solved, and how many within the bound."""
+    if not seeds:
+        return "not run"
+    steps = _mean_steps(seeds)
+    solved, within = (fmean(float(row[name]) for row in seeds) for name in ("own_success", "own_within"))
+    return f"{'-' if steps is None else f'{steps:,.0f}'} ({solved:.0f}%) **{within:.0f}%**"
+
+
+def _theirs(row: Row) -> str:
+    """Mean steps of solved games and how many are solved, as the paper tells them."""
+    if not row["mean_successful_steps"]:
+        return "-"
+    return f"{float(row['mean_successful_steps']):,.0f} ({float(row['success_percent']):.0f}%)"
 
 
 FEW = 5
@@ -403,6 +446,7 @@ def page(rows: list[Row], level: str) -> None:
         "counts": counts(rows, level),
         "summary": summary(rows, level),
         "algorithms": by_algorithm(rows, level),
+        "settings": by_setting(rows, more["human"]),
         "recipes": by_recipe(rows, level),
         "withheld": withheld(more["withheld"], rows, level),
         "human": trained_at([*more["human"], *as_human(rows)], "human"),
@@ -447,10 +491,16 @@ def charts(rows: list[Row], level: str) -> None:
 
     chosen = [row for puzzle in names if (row := best(rows, puzzle, level)) is not None]
     figure, axes = plt.subplots(figsize=(12, 3))
-    axes.bar([row["puzzle"] for row in chosen], [float(row["own_spl"]) for row in chosen], color="tab:blue")
-    axes.set_ylabel("SPL, best agent")
-    axes.set_ylim(0, 1)
+    axes.bar([row["puzzle"] for row in chosen], [float(row["own_spl"]) for row in chosen], label="best agent")
+    for recipe, told, mark in (("masked", "random legal actions", "o"), ("random", "random actions", "x")):
+        base = [row for one in chosen for row in of(rows, one["puzzle"], level, recipe)]
+        spl = [float(row["own_spl"]) for row in base]
+        axes.scatter([row["puzzle"] for row in base], spl, color="black", marker=mark, s=18, label=told)
+    axes.set_ylabel("success weighted by path length")
+    axes.set_ylim(0, 1.02)
+    axes.margins(x=0.01)
     axes.tick_params(axis="x", rotation=90)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)
     figure.savefig(folder / "agents-spl.svg", **keep)
     plt.close(figure)
 

@@ -35,7 +35,7 @@ static void pz_fields(const game_params *params, pz_layout *layout)
     PZ_GRID(layout, "operations", w, w, 0, 4,
             "clue on a block's first square: 1 sum, 2 product, 3 difference, 4 "
             "quotient; 0 on other squares");
-    PZ_GRID(layout, "values", w, w, 0, product, "what the operation must give, on a block's first square");
+    PZ_GRID(layout, "results", w, w, 0, product, "what the operation must give, on a block's first square");
     PZ_GRID(layout, "digits", w, w, 0, w, "digit entered, 0 for none");
     PZ_CURSOR(layout, w, w);
 }
