@@ -92,7 +92,9 @@ RECIPES = {
         100_000,
         {"network": "tokens", "layers": 2, "width": 32, "set": ("rounds=6", "updates=300", "batch=128")},
     ),
-    "ppo-tokens": Recipe("ppo", 600_000, {"network": "tokens", "layers": 2, "width": 32, "set": "num_envs=128"}),
+    "ppo-tokens": Recipe(
+        "ppo", 600_000, {"network": "tokens", "layers": 2, "width": 32, "set": ("num_envs=128", "updates=16")}
+    ),
     "dagger-sizes": Recipe(
         "dagger",
         200_000,
