@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import puzzleport as pp
-from puzzleport.adapters.jax_train import Array, Model, Weights, log_chances
+from puzzleport.adapters.jax_train import Array, Model, Weights, learn_on, learning_device, log_chances
 from puzzleport.agents import ExpertPolicy, network
 from puzzleport.benchmark.learned import expert_steps, first_sight, joined, withheld
 
@@ -106,6 +106,7 @@ class DAgger:
         self.model, self.settings, self.total = model, settings, steps
         self._sources = [Source(one, settings, -(-steps // len(model.sizes))) for one in model.sizes]
         self.weights: Weights = model.initial
+        self._device = learning_device()
         self._adam = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
         self._moments = self._adam.init(self.weights)
         self.seen: set[int] = set()
@@ -132,8 +133,15 @@ class DAgger:
         key = jax.random.key(int(random.integers(2**31)))
         lessons = [jax.tree.map(jnp.asarray, one.lessons) for one in self._sources]
         counts = jnp.asarray([one.steps for one in self._sources], jnp.int32)
-        self.weights, self._moments = self._learn(
-            self.weights, self._moments, lessons, counts, key, jnp.asarray(rates, jnp.float32)
+        self.weights, self._moments = learn_on(
+            self._device,
+            self._learn,
+            self.weights,
+            self._moments,
+            lessons,
+            counts,
+            key,
+            jnp.asarray(rates, jnp.float32),
         )
         jax.block_until_ready(self.weights)
 

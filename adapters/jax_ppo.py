@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from puzzleport.adapters.jax import PuzzleEnv
-from puzzleport.adapters.jax_train import Array, Model, Weights, log_chances
+from puzzleport.adapters.jax_train import Array, Model, Weights, learn_on, learning_device, log_chances
 from puzzleport.benchmark.learned import first_sight, joined, withheld
 
 try:
@@ -82,6 +82,7 @@ class PPO:
             model.setup.task, num_envs=settings.num_envs, threads=model.setup.threads, final_observation=True
         )
         self.weights: Weights = model.initial
+        self._device = learning_device()
         self._adam = optax.chain(optax.clip_by_global_norm(0.5), optax.scale_by_adam(eps=1e-5))
         self._moments = self._adam.init(self.weights)
         self.seen: set[int] = set()
@@ -98,13 +99,25 @@ class PPO:
         for number_of_update in range(settings.updates):
             warm = number * settings.updates + number_of_update >= settings.warmup
             rates = jnp.float32([*settings.rates(1 - self.steps / self.total), warm])
-            self.weights, self._moments, games, key, told = self._update(self.weights, self._moments, games, key, rates)
+            games, key, told = self._advance(games, key, rates)
             self.steps += settings.num_envs * settings.rollout
             done, solved, length, sights, weight = (np.asarray(one) for one in told)
             self.seen.update(joined(sights[done & (weight > 0)]).tolist())
             tell(self.steps, float((solved & (length <= setup.bound))[done].mean()) if done.any() else None)
             if self.steps >= self.total:
                 break
+
+    def _advance(self, games: Games, key: jax.Array, rates: jax.Array) -> tuple[Games, jax.Array, Any]:
+        """One update: in one compiled call where games and network are on one device."""
+        if self._device is None:
+            self.weights, self._moments, games, key, told = self._update(self.weights, self._moments, games, key, rates)
+            return games, key, told
+        games, key, steps, last, told = self._play(self.weights, games, key)
+        key, now = jax.random.split(key)
+        self.weights, self._moments = learn_on(
+            self._device, self._improve, self.weights, self._moments, steps, last, now, rates
+        )
+        return games, key, told
 
     def state(self) -> dict[str, Array]:
         """Weights and moments."""
@@ -179,12 +192,32 @@ class PPO:
 
     @partial(jax.jit, static_argnums=0)
     def _update(self, weights: Weights, moments: Any, games: Games, key: jax.Array, rates: jax.Array) -> Any:  # noqa: ANN401
+        games, key, steps, last, told = self._play(weights, games, key)
+        key, now = jax.random.split(key)
+        weights, moments = self._improve(weights, moments, steps, last, now, rates)
+        return weights, moments, games, key, told
+
+    @partial(jax.jit, static_argnums=0)
+    def _play(self, weights: Weights, games: Games, key: jax.Array) -> Any:  # noqa: ANN401
+        """Steps in all games, and the value of where they lead."""
+        key, now = jax.random.split(key)
+        keys = jax.random.split(now, self.settings.rollout)
+        games, (steps, told) = jax.lax.scan(partial(self._act, weights), games, keys)
+        return games, key, steps, self.model(weights, games.seen)[1], told
+
+    @partial(jax.jit, static_argnums=0)
+    def _improve(
+        self,
+        weights: Weights,
+        moments: Any,  # noqa: ANN401
+        steps: Step,
+        last: jax.Array,
+        key: jax.Array,
+        rates: jax.Array,
+    ) -> tuple[Weights, Any]:
+        """Learn from them."""
         settings = self.settings
         rate, entropy, warm = rates
-        key, now = jax.random.split(key)
-        keys = jax.random.split(now, settings.rollout)
-        games, (steps, told) = jax.lax.scan(partial(self._act, weights), games, keys)
-        last = self.model(weights, games.seen)[1]
         _, gains = jax.lax.scan(self._advantage, (jnp.zeros_like(last), last), steps, reverse=True)
         data = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (steps, gains, gains + steps.value))
 
@@ -200,6 +233,5 @@ class PPO:
             order = jax.random.permutation(key, settings.num_envs * settings.rollout)
             return jax.lax.scan(minibatch, carry, order.reshape(settings.minibatches, -1))
 
-        key, now = jax.random.split(key)
-        (weights, moments), _ = jax.lax.scan(epoch, (weights, moments), jax.random.split(now, settings.epochs))
-        return weights, moments, games, key, told
+        (weights, moments), _ = jax.lax.scan(epoch, (weights, moments), jax.random.split(key, settings.epochs))
+        return weights, moments

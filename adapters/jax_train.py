@@ -12,6 +12,7 @@ import gc
 import json
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
@@ -88,6 +89,26 @@ def training_task(puzzle: str, params: str, **options: Any) -> pp.Task:  # noqa:
         **{name: value for name, value in options.items() if value is not None},
     }
     return pp.Task.of(puzzle, params, chosen)
+
+
+# ---- where it is computed
+
+
+def learning_device() -> Any:  # noqa: ANN401 (jax.Device)
+    """Where networks learn: a GPU where JAX finds one; None for the CPU, where all games are played."""
+    first = jax.local_devices()[0]
+    return None if first.platform == "cpu" else first
+
+
+def learn_on(device: Any, learn: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401 (arrays, or trees of them)
+    """Call what is compiled on a device, and bring back what it returns."""
+    if device is None:
+        return learn(*arguments)
+    return jax.device_put(learn(*jax.device_put(arguments, device)), _cpu())
+
+
+def _cpu() -> Any:  # noqa: ANN401 (jax.Device)
+    return jax.local_devices(backend="cpu")[0]
 
 
 # ---- what a network sees, in JAX
@@ -171,7 +192,8 @@ class Model:
 
     def _on(self, task: pp.Task) -> Model:
         """The same network on a board of another size."""
-        arrays, board = published.seen_on(self.shape.kind, task.puzzle, task.params, self.sight)
+        known = {name: np.asarray(one) for name, one in self.sight.items()}
+        arrays, board = published.seen_on(self.shape.kind, task.puzzle, task.params, known)
         other = copy(self)
         other.setup, other.layout = replace(self.setup, task=task, withhold=0.0, also=()), task.layout
         other.shape = replace(self.shape, height_cells=board[0], width_cells=board[1])
@@ -441,9 +463,24 @@ def train(
     run = Run.begin(folder, about, resume)
     if run.finished:
         return folder / BEST
-    began, before = time.process_time(), run.cpu
-    model = Model(setup)
-    learner: Algorithm = getattr(module, ALGORITHMS[algorithm])(model, chosen, steps)
+    with nullcontext() if learning_device() is None else jax.default_device(_cpu()):
+        _go_on(run, module, algorithm, Model(setup), chosen, steps, patience, progress)
+    return folder / BEST
+
+
+def _go_on(
+    run: Run,
+    module: Any,  # noqa: ANN401 (of the algorithm)
+    algorithm: str,
+    model: Model,
+    settings: Any,  # noqa: ANN401 (the module's Settings)
+    steps: int,
+    patience: bool,
+    progress: Callable[[Report], None] | None,
+) -> None:
+    """Train until the run is finished."""
+    began, before, folder = time.process_time(), run.cpu, run.folder
+    learner: Algorithm = getattr(module, ALGORITHMS[algorithm])(model, settings, steps)
     validation = Validation(model)
     try:
         run.restore(learner)
@@ -476,7 +513,6 @@ def train(
     finally:
         learner.close()
         validation.close()
-    return folder / BEST
 
 
 def _enough(scores: list[Score], expert: float, share: float) -> str:

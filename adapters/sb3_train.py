@@ -265,7 +265,8 @@ LOOKS = 2
 class Keep(BaseCallback):
     """Save the model from time to time with how far it is, and report, while it plays and while it learns.
 
-    With a bound, the training stops early: once the last 100 games were all solved within it, at several savings in a row.
+    With a bound, the training stops early: once the last 100 games were all solved within it, at several savings in a row;
+    or after half of its steps, if no saving saw a game that was.
     """
 
     def __init__(
@@ -275,9 +276,11 @@ class Keep(BaseCallback):
         every: int,
         progress: Callable[[Report], None] | None,
         bound: int | None = None,
+        steps: int = 0,
     ) -> None:
         super().__init__()
-        self.folder, self.run, self.every, self.progress, self.bound = folder, run, every, progress, bound
+        self.folder, self.run, self.every, self.progress = folder, run, every, progress
+        self.bound, self.steps = bound, steps
         self._kept = run["steps_done"]
         self._began = time.process_time() - run.get("cpu", 0.0)
         self._updates = 0
@@ -299,12 +302,16 @@ class Keep(BaseCallback):
         return not self.run.get("finished")
 
     def _look(self, bound: int) -> None:
-        """Count how often in a row all of the last games were solved within the bound."""
+        """Decide by the last games whether this is enough."""
         games, solved = self.model.ep_info_buffer or (), self.model.ep_success_buffer or ()
-        perfect = len(solved) == 100 and all(solved) and all(one["l"] <= bound for one in games)
-        self.run["perfect"] = self.run.get("perfect", 0) + 1 if perfect else 0
-        if self.run["perfect"] >= LOOKS:
-            self.run["finished"] = "the last 100 games were all solved within the bound, twice in a row"
+        within = [bool(well) and one["l"] <= bound for one, well in zip(games, solved, strict=True)]
+        run = self.run
+        run["perfect"] = run.get("perfect", 0) + 1 if len(within) == 100 and all(within) else 0
+        run["hopeful"] = run.get("hopeful", False) or any(within)
+        if run["perfect"] >= LOOKS:
+            run["finished"] = "the last 100 games were all solved within the bound, twice in a row"
+        elif not run["hopeful"] and 2 * self.num_timesteps >= self.steps:
+            run["finished"] = "no game was solved within the bound, at any saving of the first half of the steps"
 
     def _on_update(self, *about: object) -> None:
         self._updates += 1
@@ -364,7 +371,8 @@ def train(
         every: the model is saved after so many steps.
         resume: go on with the run in the folder, with its seed where none is given.
         settings: of the algorithm, by the names that SB3 gives them.
-        patience: whether to stop early, once the last 100 games were all solved within the bound, at two savings in a row.
+        patience: whether to stop early: once the last 100 games were all solved within the bound, at two savings in a row; or
+            after half of the steps, if no saving saw a game that was.
         progress: called with a ``Report`` after each step and during optimisation.
         options: those of ``puzzleport.Task``.
     """
@@ -395,7 +403,8 @@ def train(
                 model = kind(policy, environment, seed=seed, device=device, tensorboard_log=logs, **chosen)
         # SB3 seeds the environment with the network's seed. A run that goes on would meet the same puzzles again.
         environment.seed(pp.game_id.episode_seed(run["seed"], done))
-        keeper = Keep(folder, run, every, progress, pp.optimal_steps(task.puzzle, task.params) if patience else None)
+        bound = pp.optimal_steps(task.puzzle, task.params) if patience else None
+        keeper = Keep(folder, run, every, progress, bound, steps)
         try:
             model.learn(steps - done, callback=keeper, reset_num_timesteps=not done, tb_log_name=algorithm)
         finally:

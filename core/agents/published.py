@@ -207,7 +207,7 @@ def seen_on(
     if kind == "tokens":
         tokens = token_sight(puzzle, params)
         return {"item": tokens.item, "value": tokens.value, "bit": tokens.bit}, tokens.board
-    cells = sight.on(puzzle, params, np.asarray(known["column"]), np.asarray(known["compared"]))
+    cells = sight.on(puzzle, params, known["column"], known["compared"])
     return {"item": cells.item, "value": cells.value}, cells.board
 
 

@@ -121,7 +121,7 @@ EVALSET = "v1"
 @click.option(
     "--patience/--no-patience",
     default=None,
-    help="Whether to stop early: when all games are solved within the bound, or in JAX when none is after half of the steps."
+    help="Whether to stop early: when all games are solved within the bound, or after half of the steps when none is."
     "  [default: in JAX yes, of SB3 no]",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from dataclasses import asdict, replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,6 +103,55 @@ def test_an_interrupted_run_ends_with_the_same_weights_as_one_that_was_not(tmp_p
     assert (run["rounds"], run["finished"]) == (3, "all steps are taken")
     # A run that has ended is left as it is.
     assert train(algorithm, this(), folder=tmp_path / "cut", resume=True, **options) == again
+
+
+ELSEWHERE = """
+import json, sys
+from pathlib import Path
+import jax, numpy as np
+from puzzleport.adapters import jax_dagger, jax_ppo, jax_train
+from puzzleport.agents import published
+
+algorithm, settings, folder = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3])
+setup = jax_train.Setup(jax_train.training_task("net", "2x2"), 1, threads=1, width=16)
+options = {"steps": 600, "settings": settings, "patience": False}
+jax_train.VALIDATED = 30
+here = published.read(jax_train.train(algorithm, setup, folder=folder / "here", **options)).weights
+used, move = set(), jax_train.learn_on
+
+def noted(device, learn, *arguments):
+    def learn_there(*moved):
+        learned = learn(*moved)
+        used.update(one for leaf in jax.tree.leaves(learned) for one in leaf.devices())
+        return learned
+    return move(device, learn_there, *arguments)
+
+other = jax.devices()[1]
+for module in (jax_train, jax_ppo, jax_dagger):
+    module.learning_device, module.learn_on = lambda: other, noted
+there = published.read(jax_train.train(algorithm, setup, folder=folder / "there", **options)).weights
+assert used == {other}, used
+assert here.keys() == there.keys()
+for name in here:
+    np.testing.assert_allclose(here[name], there[name], rtol=1e-2, atol=1e-3)
+print("alike")
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dagger"])
+def test_a_network_may_learn_on_another_device_than_the_games_are_played_on(tmp_path, algorithm):
+    """As where there is a GPU; this machine may have none, but JAX can make two devices of its processor."""
+    words = [sys.executable, "-c", ELSEWHERE, algorithm, json.dumps(TINY[algorithm]), str(tmp_path)]
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "alike", done.stderr[-3000:]
+
+
+def test_a_gpu_is_where_networks_learn(monkeypatch):
+    assert jax_train.learning_device() is None  # the tests have none
+    gpu = SimpleNamespace(platform="gpu")
+    monkeypatch.setattr(jax_train.jax, "local_devices", lambda: [gpu])
+    assert jax_train.learning_device() is gpu
 
 
 @pytest.mark.parametrize("kind", ["dense", "axial", "lines", "relative", "tokens"])

@@ -429,13 +429,24 @@ def test_a_run_stops_early_when_it_is_perfect_twice_in_a_row(tmp_path):
     ],
 )
 def test_a_look_is_perfect_when_a_hundred_games_were_solved_within_the_bound(tmp_path, lengths, solved, perfect):
-    keeper = Keep(tmp_path, {"steps_done": 0}, 1, None, bound=5)
+    keeper = Keep(tmp_path, {"steps_done": 0}, 1, None, bound=5, steps=10)
     keeper.model = SimpleNamespace(ep_info_buffer=[{"l": one} for one in lengths], ep_success_buffer=solved)
     keeper._look(5)
     assert keeper.run["perfect"] == perfect
     assert "finished" not in keeper.run
     keeper._look(5)
     assert ("finished" in keeper.run) == bool(perfect)
+
+
+@pytest.mark.parametrize(("steps", "within", "stops"), [(4, 0, False), (5, 0, True), (5, 1, False)])
+def test_a_run_stops_after_half_of_its_steps_if_no_game_was_solved_within_the_bound(tmp_path, steps, within, stops):
+    keeper = Keep(tmp_path, {"steps_done": 0}, 1, None, bound=5, steps=10)
+    keeper.model = SimpleNamespace(ep_info_buffer=[{"l": 6 - within}, {"l": 5}], ep_success_buffer=[True, False])
+    keeper._look(5)
+    keeper.model = SimpleNamespace(ep_info_buffer=[{"l": 6}], ep_success_buffer=[True])
+    keeper.num_timesteps = steps
+    keeper._look(5)
+    assert ("finished" in keeper.run) == stops
 
 
 def test_a_value_network_explores_as_it_did_at_the_end_of_its_training(tmp_path):
