@@ -25,6 +25,7 @@ import puzzleport as pp
 from puzzleport.adapters.jax import PuzzleEnv
 from puzzleport.agents import ExpertPolicy, network, published, sight
 from puzzleport.agents.token_sight import token_sight
+from puzzleport.arguments import whole
 from puzzleport.benchmark.learned import expert_steps, instances, joined, sights, withheld
 from puzzleport.benchmark.results import as_csv
 from puzzleport.benchmark.score import path_weighted
@@ -69,6 +70,14 @@ class Setup:
     """A file of an agent to start from, of another size perhaps; arrays that do not fit are fresh."""
     also: tuple[str, ...] = ()
     """Parameters of boards of other sizes that are learned from too; nothing of them is withheld."""
+
+    def __post_init__(self) -> None:
+        whole(self.layers, "layers", 1, 64)
+        whole(self.width, "width", 1, 8192)
+        if self.kind in network.ATTENDING and self.width % network.HEADS:
+            raise pp.UnknownOption(
+                f"a network that attends has {network.HEADS} heads: its width is a multiple of that, not {self.width}"
+            )
 
     @property
     def bound(self) -> int:

@@ -168,6 +168,7 @@ def _tokens(shape: Shape, weights: Weights, x: Array, xp: Any) -> Array:  # noqa
 _FIRST = {"axial": _cells, "lines": _cells, "relative": _relative_cells, "tokens": _tokens, "pixels": _squares}
 """What comes before the last hidden layer, by the kind of network."""
 KINDS = ("dense", *_FIRST)
+ATTENDING = ("axial", "relative", "tokens")
 ANY_SIZE = ("relative", "tokens")
 """Those whose weights fit boards of any size."""
 

@@ -477,6 +477,23 @@ def test_mistakes_are_told(tmp_path):
         Model(setup("map", "3x3n5de", kind="relative"))
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--layers", "0"], "layers is a whole number from 1 to 64, not 0"),
+        (["--width", "-3"], "width is a whole number from 1 to 8192, not -3"),
+        (["--network", "tokens", "--width", "10"], "its width is a multiple of that, not 10"),
+        (["--network", "axial", "--width", "10"], "its width is a multiple of that, not 10"),
+    ],
+)
+def test_a_network_that_cannot_be_is_refused_in_one_line(tmp_path, options, told):
+    result = CliRunner().invoke(main, ["train", "--puzzle", "solo", "--out", str(tmp_path / "run"), *options])
+    assert result.exit_code == 2
+    assert result.output.strip().endswith(told)
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_command_trains_several_seeds_without_masks(tmp_path):
     words = [
         "train",
