@@ -20,10 +20,12 @@ from typing import Any
 
 import puzzleport as pp
 from puzzleport.agents import sight
+from puzzleport.agents.published import read
 from puzzleport.benchmark.learned import BASELINES, RECIPES, SB3, interval, read_rows
 from puzzleport.benchmark.paper import table as paper_table
 from puzzleport.benchmark.settings import level_params
 from puzzleport.files import write
+from puzzleport.studio import PLAYED
 
 ROOT = Path(__file__).parents[1]
 TRAINED = ROOT / "core" / "agents" / "trained"
@@ -79,6 +81,9 @@ def publish(rows: list[Row], runs: Path, least: float) -> None:
         if row is not chosen or float(row["own_within"]) < least:
             continue
         name = f"{row['puzzle']}-{row['level']}"
+        if (kind := read(folder / "best.safetensors").shape.kind) not in PLAYED:
+            print(f"{name} is left out: the pages cannot play a {kind} network")
+            continue
         shutil.copyfile(folder / "best.safetensors", TRAINED / f"{name}.safetensors")
         write(TRAINED / f"{name}.json", json.dumps(card(row), indent=1) + "\n")
         print(name, row["recipe"], row["own_within"])
